@@ -1,0 +1,57 @@
+// Package httptestx is the fault-injecting companion of [net/http/httptest]: a
+// real HTTP server that misbehaves on demand, and remembers what it did.
+//
+//	func TestOrderIsPlacedOnce(t *testing.T) {
+//		srv := httptestx.NewServer(t, handler)
+//		srv.On("POST /orders").Script(httptestx.LostResponse) // processed, then the answer is lost
+//		_, err := srv.Client().Post(srv.URL+"/orders", "application/json", body)
+//		if err == nil {
+//			t.Fatal("the answer was lost, yet the client saw one")
+//		}
+//		httptestx.AtMostOnce(t, srv)
+//	}
+//
+// # Plans
+//
+// A plan is the ordered list of what the server does with one request, and
+// running the handler is one of the steps. Where a fault stands relative to
+// [Handle] is the truth about whether the request was processed:
+//
+//	Plan(Read, Reset)                     // read, not processed, connection reset
+//	Plan(Handle, Reset)                   // processed, answer lost: LostResponse
+//	Plan(Handle, Send(10), Reset)         // processed, answer cut: TruncatedBody(10)
+//	Plan(Status(503, "Retry-After", "2")) // refused without the handler
+//	Plan(Delay(time.Second), Handle)      // slow
+//
+// A request without a plan is served by the handler exactly as net/http would.
+//
+// # Rules
+//
+// [Server.On] starts a rule: a [net/http.ServeMux] pattern, narrowed by methods
+// such as [Rule.Per], [Rule.Nth] or [Rule.Prob], and ended by [Rule.Do] (every
+// match), [Rule.Script] (one plan a match) or [Rule.Func]. The first rule that
+// applies wins, in the order in which the rules were ended.
+//
+// # Networks
+//
+// A server lives in memory until [Server.Start] is called: no port, no kernel,
+// the same error value in every run, and usable in a [testing/synctest] bubble,
+// where an outage of a minute costs no time. Create the server inside the
+// bubble. In memory only [Server.Client] and [Server.DialContext] reach it; both
+// connect to it whatever the address, so one server can play several hosts.
+//
+// The in-memory connection fails as Linux TCP does: after a reset the bytes
+// that had arrived stay readable, then reads fail with ECONNRESET and writes
+// with EPIPE; closing a connection with unread input resets it. Other systems
+// may drop the bytes. On loopback the kernel decides, and which goroutine of
+// the client meets the reset first is a race: test for a set of errors there.
+//
+// # What happened
+//
+// [Server.Exchanges] lists the requests in order of arrival, with what was read
+// of each, whether the handler ran, what was sent and how it ended. A record is
+// written before the client can see what it says: a client that has the whole
+// answer, or the error, finds the exchange ended. [Server.Ledger] counts by
+// idempotency key, and [AtMostOnce], [ExactlyOnce] and [Arrivals] assert; their
+// failures print the time-line.
+package httptestx

@@ -1,0 +1,133 @@
+package httptestx
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// journal holds the exchanges of a server.
+//
+// One lock guards all of it: the list, the entries, and the logical clock that
+// stamps arrivals and ends. No user code runs under it. Each change that
+// somebody may wait for is followed by a broadcast under the lock.
+type journal struct {
+	mu      sync.Mutex
+	changed sync.Cond
+	list    []*Exchange
+	clock   int
+	closed  bool // nothing will end any more
+}
+
+func newJournal() *journal {
+	j := &journal{}
+	j.changed.L = &j.mu
+	return j
+}
+
+// entry is the writer's handle on one exchange.
+type entry struct {
+	journal *journal
+	x       *Exchange
+}
+
+// arrive records a request that came over c.
+func (j *journal) arrive(c *conn, x *Exchange) entry {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	c.requests++
+	j.clock++
+	x.Seq, x.Conn, x.ConnSeq = len(j.list)+1, c.id, c.requests
+	x.Arrived, x.arrivedAt, x.at = time.Now(), j.clock, -1
+	j.list = append(j.list, x)
+	return entry{j, x}
+}
+
+// update changes the exchange.
+func (e entry) update(change func(x *Exchange)) {
+	e.journal.mu.Lock()
+	defer e.journal.mu.Unlock()
+	change(e.x)
+	e.journal.changed.Broadcast()
+}
+
+// end records how the exchange ended. The first end counts.
+func (e entry) end(how EndState) {
+	e.update(func(x *Exchange) {
+		if x.End != Running {
+			return
+		}
+		e.journal.clock++
+		x.End, x.Done, x.doneAt = how, time.Now(), e.journal.clock
+	})
+}
+
+// effect records a side effect named by the handler.
+func (e entry) effect(name string) {
+	e.update(func(x *Exchange) { x.effects = append(x.effects, name) })
+}
+
+// snapshot returns copies of the exchanges in order of arrival. The slices in
+// them are clipped: they only ever grow by append, which then copies.
+func (j *journal) snapshot() []Exchange {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.copy()
+}
+
+func (j *journal) copy() []Exchange {
+	list := make([]Exchange, len(j.list))
+	for i, x := range j.list {
+		list[i] = *x
+		list[i].Body = slices.Clip(x.Body)
+		list[i].effects = slices.Clip(x.effects)
+	}
+	return list
+}
+
+// wait returns the exchanges when n of them have ended; ok is false if the
+// server was closed before.
+func (j *journal) wait(n int) (list []Exchange, ok bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for j.ended() < n && !j.closed {
+		j.changed.Wait()
+	}
+	return j.copy(), j.ended() >= n
+}
+
+func (j *journal) ended() int {
+	n := 0
+	for _, x := range j.list {
+		if x.End != Running {
+			n++
+		}
+	}
+	return n
+}
+
+// settle returns the exchanges when none is in a Delay before its Handle:
+// those are certain to run the handler soon, so a count of what happened would
+// be early. Nothing else is waited for, since nothing else is sure to end.
+func (j *journal) settle() []Exchange {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for slices.ContainsFunc(j.list, (*Exchange).delayed) {
+		j.changed.Wait()
+	}
+	return j.copy()
+}
+
+// delayed reports whether x waits in a Delay and will run the handler after it.
+func (x *Exchange) delayed() bool {
+	return x.End == Running && x.at >= 0 && x.Plan[x.at].op == opDelay &&
+		slices.Contains(x.Plan[x.at:], Handle)
+}
+
+// close lets the waiters go.
+func (j *journal) close() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.closed = true
+	j.changed.Broadcast()
+}

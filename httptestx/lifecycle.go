@@ -1,0 +1,129 @@
+package httptestx
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"time"
+)
+
+// slowClose is how long Close waits before it says what it waits for.
+const slowClose = 5 * time.Second
+
+// Close cuts all connections and refuses new ones. Hung and delayed requests
+// are let go at once; the contexts of running handlers are cancelled, and
+// Close returns when the handlers have. It may be called more than once.
+//
+// No request is missed: enter and adopt check closed under the lock that set
+// it, so whatever got in before is counted and its connection is in conns,
+// and whatever comes later is turned away. net/http counts a connection as served
+// in the accept loop, which has ended before serving is looked at.
+func (s *Server) Close() {
+	s.mu.Lock()
+	s.closed = true
+	started := s.listener != nil
+	conns := make([]*conn, 0, len(s.conns))
+	for c := range s.conns {
+		conns = append(conns, c)
+	}
+	s.mu.Unlock()
+
+	s.endLife()
+	s.memory.Close()
+	if started {
+		s.Config.Close()
+		for _, c := range conns {
+			c.Close() // those that net/http had not counted yet, and hijacked ones
+		}
+		<-s.served
+		s.drain()
+	}
+	s.client.CloseIdleConnections()
+	s.journal.close()
+}
+
+// drain waits for what is running. Its report is made before it returns, or
+// never: a test that has ended must not be logged to.
+func (s *Server) drain() {
+	reported := make(chan struct{})
+	timer := time.AfterFunc(slowClose, func() {
+		defer close(reported)
+		s.t.Logf("httptestx: Close is waiting for handlers to return\n%s", s.timeline(s.Exchanges()))
+	})
+	s.mu.Lock()
+	for s.running > 0 || s.serving > 0 {
+		s.idle.Wait()
+	}
+	s.mu.Unlock()
+	if !timer.Stop() {
+		<-reported
+	}
+}
+
+// enter counts a request in, unless the server is closed.
+func (s *Server) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.running++
+	}
+	return !s.closed
+}
+
+func (s *Server) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running--
+	s.idle.Broadcast()
+}
+
+// adopt makes an accepted connection one of the server's.
+func (s *Server) adopt(w wire) (net.Conn, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		w.Close()
+		return nil, net.ErrClosed
+	}
+	s.accepted++
+	c := &conn{wire: w, srv: s, id: s.accepted}
+	s.conns[c] = true
+	return c, nil
+}
+
+// Close closes the connection and forgets it.
+func (c *conn) Close() error {
+	c.srv.mu.Lock()
+	delete(c.srv.conns, c)
+	c.srv.mu.Unlock()
+	return c.wire.Close()
+}
+
+// connContext lets a request find its connection.
+func (s *Server) connContext(users func(context.Context, net.Conn) context.Context) func(context.Context, net.Conn) context.Context {
+	return func(ctx context.Context, c net.Conn) context.Context {
+		if users != nil {
+			ctx = users(ctx, c)
+		}
+		return context.WithValue(ctx, connKey{}, c)
+	}
+}
+
+// connState counts the connections that net/http serves. The last state of a
+// connection is set when its goroutine is about to end.
+func (s *Server) connState(users func(net.Conn, http.ConnState)) func(net.Conn, http.ConnState) {
+	return func(c net.Conn, state http.ConnState) {
+		if users != nil {
+			users(c, state)
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		switch state {
+		case http.StateNew:
+			s.serving++
+		case http.StateClosed, http.StateHijacked:
+			s.serving--
+			s.idle.Broadcast()
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package httptestx
+
+import (
+	"context"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+)
+
+// The addresses of the in-memory network are from a block reserved for
+// documentation (RFC 5737), so that they belong to nobody.
+var (
+	memServerIP = net.IPv4(192, 0, 2, 1)
+	memClientIP = net.IPv4(192, 0, 2, 2)
+)
+
+// memListener is the server's side of the in-memory network.
+type memListener struct {
+	mu      sync.Mutex
+	changed sync.Cond
+	queue   []*memConn // dialed, not yet accepted
+	dials   int
+	closed  bool
+}
+
+func newMemListener() *memListener {
+	l := &memListener{}
+	l.changed.L = &l.mu
+	return l
+}
+
+// dial connects at once, as a kernel does while its backlog has room.
+func (l *memListener) dial(ctx context.Context) (net.Conn, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Addr: l.Addr(), Err: err}
+	}
+	if l.closed {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Addr: l.Addr(), Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	}
+	l.dials++
+	client, server := memPipe(&net.TCPAddr{IP: memClientIP, Port: 10000 + l.dials%50000}, l.Addr())
+	l.queue = append(l.queue, server)
+	l.changed.Signal()
+	return client, nil
+}
+
+// Accept implements [net.Listener].
+func (l *memListener) Accept() (net.Conn, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for len(l.queue) == 0 && !l.closed {
+		l.changed.Wait()
+	}
+	if l.closed {
+		return nil, &net.OpError{Op: "accept", Net: "tcp", Addr: l.Addr(), Err: net.ErrClosed}
+	}
+	c := l.queue[0]
+	l.queue = l.queue[1:]
+	return c, nil
+}
+
+// Close implements [net.Listener]. Connections that nobody has accepted are reset.
+func (l *memListener) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	for _, c := range l.queue {
+		c.SetLinger(0)
+		c.Close()
+	}
+	l.queue = nil
+	l.changed.Broadcast()
+	return nil
+}
+
+// Addr implements [net.Listener].
+func (l *memListener) Addr() net.Addr { return &net.TCPAddr{IP: memServerIP, Port: 80} }
