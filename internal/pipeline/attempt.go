@@ -1,0 +1,103 @@
+package pipeline
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptrace"
+	"sync/atomic"
+	"time"
+
+	"github.com/jonboulle/clockwork"
+)
+
+// An attempt is one dispatch: the request that is sent, the context that ends
+// it, and what was seen on the way. Its context lives until its response's
+// body ends, never just until RoundTrip returns.
+type attempt struct {
+	req    *http.Request
+	cancel context.CancelCauseFunc
+	sent   *reader // request body; nil: none
+	seen   evidence
+	limit  Limit // which limit alarm is for
+	alarm  *alarm
+	start  time.Duration
+	resp   *http.Response
+	body   *responseBody // nil: the response has none
+}
+
+// reached is the cause with which a limit on time cancels an attempt.
+type reached Limit
+
+func (r reached) Error() string { return "resilient: time limit reached" }
+
+// Timeout is for whoever meets the cause below the pipeline.
+func (r reached) Timeout() bool { return true }
+
+func (k *call) newAttempt() *attempt {
+	a := &attempt{sent: k.body.reader(), start: k.state.Now()}
+	ctx, cancel := context.WithCancelCause(k.ctx)
+	a.cancel = cancel
+	if l, d, ok := k.nearest(); ok {
+		a.limit = l
+		a.alarm = setAlarm(k.Clock, d.at-a.start, func() { cancel(reached(l)) })
+	}
+	// Shallow on purpose: the caller's Trailer map is filled while the body is
+	// sent, and a deep copy would miss it.
+	a.req = k.req.WithContext(httptrace.WithClientTrace(ctx, a.seen.trace()))
+	a.req.Header = k.header
+	if a.sent != nil {
+		// Without GetBody net/http can't send the request again on its own.
+		a.req.Body, a.req.GetBody = a.sent, nil
+	}
+	return a
+}
+
+// keep makes the end of the response's body the end of the call. It reports
+// whether there is a body to wait for.
+func (a *attempt) keep(k *call) bool {
+	return a != nil && a.body != nil && a.body.hold(k)
+}
+
+// abort ends an attempt whose response nobody will see.
+func (a *attempt) abort() {
+	a.alarm.stop()
+	a.sent.seal()
+	a.cancel(nil)
+	if a.resp != nil && a.resp.Body != nil {
+		_ = a.resp.Body.Close()
+	}
+}
+
+// An alarm cancels something after a time, unless it is stopped before.
+type alarm struct {
+	timer clockwork.Timer
+	state atomic.Uint32
+}
+
+const (
+	armed uint32 = iota
+	stopped
+	rung
+)
+
+func setAlarm(clock clockwork.Clock, d time.Duration, ring func()) *alarm {
+	a := &alarm{}
+	a.timer = clock.AfterFunc(d, func() {
+		if a.state.CompareAndSwap(armed, rung) {
+			ring()
+		}
+	})
+	return a
+}
+
+// stop reports whether the alarm did not ring, and now never will. It may be
+// called again; a nil alarm never rings.
+func (a *alarm) stop() bool {
+	if a == nil {
+		return true
+	}
+	a.timer.Stop()
+	return a.state.CompareAndSwap(armed, stopped) || a.state.Load() == stopped
+}
+
+func (a *alarm) rang() bool { return a != nil && a.state.Load() == rung }

@@ -1,0 +1,82 @@
+package pipeline
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/a-seed-e0941262/resilient/internal/gate"
+)
+
+// admitAttempt lets the circuit breaker decide about each attempt, and tells it
+// what became of it.
+func admitAttempt(c BreakerConfig) stage {
+	if !c.On {
+		return nil
+	}
+	return func(next handler) handler {
+		return func(k *call) (*http.Response, error) {
+			b := k.state.Breaker
+			admission := b.Admit(k.state.Now())
+			if !admission.Admitted {
+				return nil, k.reject(GateBreaker, admission.RetryAfter, k.causes()...)
+			}
+			k.last = outcome{health: gate.Ignored} // stands if the attempt panics
+			defer func() { k.settle(admission.Ticket) }()
+			k.changed(admission.Transition)
+			return next(k)
+		}
+	}
+}
+
+// causes are what a refusal by the breaker goes back to: what opened it, and
+// what this call has met itself.
+func (k *call) causes() []error {
+	var causes []error
+	if f := k.state.failure.Load(); f != nil {
+		causes = append(causes, f.err)
+	}
+	if k.sent > 0 {
+		causes = append(causes, k.problem())
+	}
+	return causes
+}
+
+// problem is the last attempt's outcome as an error.
+func (k *call) problem() error {
+	if k.last.Response != nil {
+		return k.Errors.Status(k.last.Response.StatusCode)
+	}
+	return k.last.Err
+}
+
+// settle reports the attempt's outcome. A break that it causes may be given
+// another length: that is done after the gate has decided, not by a callback
+// from inside it.
+func (k *call) settle(t gate.Ticket) {
+	b, now := k.state.Breaker, k.state.Now()
+	if k.last.health == gate.Failure {
+		k.state.failure.Store(&failure{k.problem()})
+	}
+	change := b.Settle(now, t, k.last.health)
+	if change.Changed() && change.To == gate.Open {
+		if d := k.breakFor(change); d != change.Break {
+			b.Hold(now, change.Generation, d)
+			change.Break = d
+		}
+	}
+	k.changed(change)
+}
+
+// breakFor is how long the break is to last.
+func (k *call) breakFor(t gate.Transition) time.Duration {
+	d := t.Break
+	if f := k.Breaker.Duration; f != nil {
+		d = max(0, f(Break{Requests: t.Requests, Failures: t.Failures, Breaks: t.HalfOpens, Attempt: k.last.Attempt}))
+	}
+	if k.Breaker.UntilRetryAfter {
+		if asked, ok := k.askedFor(); ok {
+			d = max(d, asked)
+		}
+	}
+	return d
+}

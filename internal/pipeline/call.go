@@ -1,0 +1,129 @@
+package pipeline
+
+import (
+	"context"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+// A call is one RoundTrip on its way through the stages. Its fields belong to
+// the goroutine of the call; only end may come from elsewhere, at the body's end.
+type call struct {
+	*Pipeline
+	req     *http.Request   // the caller's, never changed
+	ctx     context.Context // the caller's
+	state   *State
+	start   time.Duration
+	header  http.Header // of the attempts; the caller's own unless something is added
+	body    source
+	until   [2]deadline // by LimitTotal and LimitAttempt
+	sent    int         // attempts handed to the transport
+	last    outcome     // of the last attempt
+	attempt *attempt    // the running one, or the one whose response is returned
+	spare   bool        // the one free re-dispatch has been used
+	permit  bool        // a place of the concurrency limit is held
+	ended   atomic.Bool
+}
+
+// A deadline is a point in time and the time that was allowed to get there.
+type deadline struct {
+	at      time.Duration // on the state's clock
+	allowed time.Duration // 0: no deadline
+}
+
+// RoundTrip performs one call.
+func (p *Pipeline) RoundTrip(req *http.Request) (*http.Response, error) {
+	k := p.begin(req)
+	returned := false
+	defer func() {
+		if !returned { // a panic or a Goexit below: everything is given back
+			k.abandon()
+		}
+	}()
+	resp, err := k.perform()
+	k.emit(Event{
+		Kind: CallDone, Attempts: k.sent, Duration: k.state.Now() - k.start,
+		Attempt: Attempt{Request: req, Response: resp, Err: err},
+	})
+	k.handOver(resp)
+	returned = true
+	return resp, err
+}
+
+func (p *Pipeline) begin(req *http.Request) *call {
+	k := &call{Pipeline: p, req: req, ctx: req.Context(), header: req.Header}
+	k.state = p.Pool.Acquire(req)
+	k.start = k.state.Now()
+	k.key()
+	k.body.init(req, p.Retry.Max > 0, p.Retry.BufferLimit)
+	return k
+}
+
+// perform runs the stages, unless the caller's context is done already: then
+// nothing is sent and nothing is counted. Request.Cancel is left to the transport,
+// whose error for it can't be made elsewhere.
+func (k *call) perform() (*http.Response, error) {
+	if k.ctx.Err() != nil {
+		return nil, k.interrupted(nil)
+	}
+	return k.handle(k)
+}
+
+// handOver gives the response to the caller: the call lasts until its body ends.
+func (k *call) handOver(resp *http.Response) {
+	k.body.finish()
+	if resp == nil || !k.attempt.keep(k) {
+		k.end()
+	}
+}
+
+// abandon ends a call that will not return.
+func (k *call) abandon() {
+	k.body.finish()
+	if k.attempt != nil {
+		k.attempt.abort()
+	}
+	k.end()
+}
+
+// end gives back what the call holds, once.
+func (k *call) end() {
+	if !k.ended.CompareAndSwap(false, true) {
+		return
+	}
+	if k.permit {
+		k.state.Limit.Release()
+	}
+	k.Pool.Release(k.state)
+}
+
+// left reports whether the caller no longer waits for this call.
+func (k *call) left() bool {
+	select {
+	case <-k.req.Cancel: //nolint:staticcheck // deprecated, but net/http still honours it
+		return true
+	default:
+		return k.ctx.Err() != nil
+	}
+}
+
+// interrupted is the error of a caller who left, with what the call had come to.
+func (k *call) interrupted(last error) error {
+	err := k.ctx.Err()
+	if err == nil {
+		err = context.Canceled // by Request.Cancel, which has no error of its own
+	}
+	cause := context.Cause(k.ctx)
+	if last == nil && (cause == nil || cause == err) { //nolint:errorlint // the very same error adds nothing
+		return err
+	}
+	return k.Errors.Interrupted(err, cause, last)
+}
+
+// remaining is the time that is left until the total timeout; ok is false if
+// there is none.
+func (k *call) remaining() (left time.Duration, ok bool) {
+	d := k.until[LimitTotal]
+	return d.at - k.state.Now(), d.allowed > 0
+}

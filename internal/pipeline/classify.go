@@ -1,0 +1,135 @@
+package pipeline
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"net/http"
+
+	"github.com/a-seed-e0941262/resilient/internal/gate"
+)
+
+// A Conclusion is what an attempt tells about side effects on the server.
+type Conclusion uint8
+
+// The conclusions of SPEC O2.
+const (
+	Unknown Conclusion = iota
+	Unprocessed
+	Processed
+)
+
+// An outcome is what an attempt ended with, classified once.
+type outcome struct {
+	Attempt
+	health gate.Outcome // as the circuit breaker counts it
+}
+
+func (k *call) outcome(a *attempt) outcome {
+	return outcome{Attempt: Attempt{Number: k.sent, Request: k.req, Duration: k.state.Now() - a.start}}
+}
+
+// answered classifies a response.
+func (k *call) answered(a *attempt, resp *http.Response) outcome {
+	o := k.outcome(a)
+	o.Response = resp
+	o.Transient = transientStatus(resp.StatusCode)
+	o.Conclusion = statusConclusion(resp.StatusCode)
+	if o.Transient {
+		o.health = gate.Failure
+	} else {
+		o.health = gate.Success
+	}
+	return o
+}
+
+// transientStatus reports whether a status is worth a retry (SPEC O3).
+func transientStatus(code int) bool {
+	switch code {
+	case http.StatusRequestTimeout, http.StatusTooManyRequests:
+		return true
+	case http.StatusNotImplemented, http.StatusHTTPVersionNotSupported:
+		return false
+	}
+	return code >= 500
+}
+
+// statusConclusion is SPEC O2. 408 is a request that did not arrive whole (RFC
+// 9110 section 15.5.9), 421 one for another server (15.5.20), 425 one the
+// server would not risk (RFC 8470 section 5.2), 429 and 503 say by convention
+// that nothing was done.
+func statusConclusion(code int) Conclusion {
+	switch code {
+	case http.StatusRequestTimeout, http.StatusMisdirectedRequest, http.StatusTooEarly,
+		http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		return Unprocessed
+	}
+	if code >= 500 {
+		return Unknown
+	}
+	return Processed
+}
+
+// failed classifies an error, by facts first: who left, which limit was
+// reached, whose body failed, whether the transport got as far as a connection.
+func (k *call) failed(a *attempt, err error) outcome {
+	complete, bodyErr := a.sent.seal()
+	o := k.outcome(a)
+	o.Err = err
+	o.health = gate.Ignored
+	if a.seen.asked.Load() {
+		k.traces.Store(true)
+	}
+	if a.seen.unsent() || !a.seen.got.Load() && dialing(err) || !complete {
+		o.Conclusion = Unprocessed
+	}
+	switch {
+	case k.left():
+	case a.alarm.rang():
+		if a.limit == LimitAttempt {
+			o.Transient, o.health = true, gate.Failure
+		}
+	case bodyErr != nil: // the caller's own fault
+	case !a.seen.asked.Load() && k.traces.Load() && !dialing(err):
+		// The transport traces, and never asked for a connection: the request
+		// itself would not do (scheme, header, host).
+	default:
+		o.Transient, o.health = !permanent(err), gate.Failure
+	}
+	return o
+}
+
+// dialing reports an error of getting a connection, by its type.
+func dialing(err error) bool {
+	var dns *net.DNSError
+	if errors.As(err, &dns) {
+		return true
+	}
+	var op *net.OpError
+	return errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect")
+}
+
+// permanent reports an error that a retry can't mend: the peer is not who it
+// should be, speaks something else, or does not exist.
+func permanent(err error) bool {
+	var (
+		verify    *tls.CertificateVerificationError
+		authority x509.UnknownAuthorityError
+		hostname  x509.HostnameError
+		invalid   x509.CertificateInvalidError
+		record    tls.RecordHeaderError
+		dns       *net.DNSError
+		op        *net.OpError
+	)
+	switch {
+	case errors.As(err, &verify), errors.As(err, &authority), errors.As(err, &hostname),
+		errors.As(err, &invalid), errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
+		return true
+	case errors.As(err, &dns):
+		return dns.IsNotFound
+	case errors.As(err, &op):
+		return op.Op == "remote error" // a TLS alert
+	}
+	return false
+}

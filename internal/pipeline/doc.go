@@ -1,0 +1,3 @@
+// Package pipeline performs calls: it owns waiting, bodies, classification and
+// events, and knows no numbers.
+package pipeline

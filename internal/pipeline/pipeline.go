@@ -1,0 +1,47 @@
+package pipeline
+
+import (
+	"net/http"
+	"slices"
+	"sync/atomic"
+)
+
+// A handler performs a call. It returns a response or an error, never both.
+type handler func(*call) (*http.Response, error)
+
+// A stage wraps the rest of the pipeline. A strategy that is off is a nil
+// stage and costs nothing.
+type stage func(next handler) handler
+
+// Pipeline performs calls. It is safe for concurrent use.
+type Pipeline struct {
+	Config
+	handle handler
+	// traces says that the base reports to httptrace, so that its silence means
+	// something: known of net/http's own, learnt of others.
+	traces atomic.Bool
+}
+
+// New composes the stages, once. This list is the order, outermost first.
+func New(c Config) *Pipeline {
+	p := &Pipeline{Config: c}
+	_, own := c.Base.(*http.Transport)
+	p.traces.Store(own)
+	p.handle = compose(send(c.Base),
+		bound(LimitTotal, c.Total), // the whole call, waits included
+		admitCall(c.Concurrency),   // one place a call, held until its body ends
+		retry(c.Retry),             // repeats everything below
+		admitAttempt(c.Breaker),    // each attempt asks, each attempt reports
+		bound(LimitAttempt, c.Attempt),
+	)
+	return p
+}
+
+func compose(h handler, stages ...stage) handler {
+	for _, s := range slices.Backward(stages) {
+		if s != nil {
+			h = s(h)
+		}
+	}
+	return h
+}

@@ -1,0 +1,141 @@
+package pipeline
+
+import (
+	"io"
+	"net/http"
+	"sync/atomic"
+)
+
+// A responseBody ends its attempt, and the call once it holds it, when the
+// body is read to its end, fails, or is closed.
+type responseBody struct {
+	io.ReadCloser
+	call    *call
+	attempt *attempt
+	idled   bool        // BodyIdle has cut it; belongs to the one who reads
+	held    atomic.Bool // the end of the body is the end of the call
+	ended   atomic.Bool
+}
+
+// An upgradedBody is the connection after a 101: it can be written to, and
+// ends only when it is closed.
+type upgradedBody struct {
+	*responseBody
+	io.Writer
+}
+
+// A halfCloser is an upgradedBody that can close its write side.
+type halfCloser struct {
+	upgradedBody
+	closeWriter
+}
+
+type closeWriter interface{ CloseWrite() error }
+
+// own makes the response the attempt's, and puts the body under watch.
+func (a *attempt) own(k *call, resp *http.Response) {
+	a.resp = resp
+	resp.Request = k.req
+	if resp.Body == nil {
+		resp.Body = http.NoBody
+	}
+	if resp.Body == http.NoBody {
+		a.cancel(nil)
+		return
+	}
+	a.body = &responseBody{ReadCloser: resp.Body, call: k, attempt: a}
+	resp.Body = a.body.shape(resp.StatusCode)
+}
+
+// shape returns what the caller sees of b: no less than the transport gave.
+func (b *responseBody) shape(status int) io.ReadCloser {
+	w, ok := b.ReadCloser.(io.Writer)
+	if !ok || status != http.StatusSwitchingProtocols {
+		return b
+	}
+	up := upgradedBody{responseBody: b, Writer: w}
+	if c, ok := b.ReadCloser.(closeWriter); ok {
+		return halfCloser{up, c}
+	}
+	return up
+}
+
+func (b *responseBody) Read(p []byte) (int, error) {
+	idle := b.watch()
+	n, err := b.ReadCloser.Read(p)
+	b.idled = b.idled || !idle.stop()
+	if err != nil {
+		err = b.explain(err)
+		b.end()
+	}
+	return n, err
+}
+
+// watch bounds how long one Read may wait for bytes. A caller that is slow to
+// read is not held against the server.
+func (b *responseBody) watch() *alarm {
+	if b.call.BodyIdle == 0 {
+		return nil
+	}
+	return setAlarm(b.call.Clock, b.call.BodyIdle, func() { b.attempt.cancel(reached(LimitBodyIdle)) })
+}
+
+// explain is err, or the error of the limit on time that cut the body.
+func (b *responseBody) explain(err error) error {
+	switch a := b.attempt; {
+	case err == io.EOF || b.call.ctx.Err() != nil:
+		return err
+	case b.idled:
+		return b.call.Errors.TimedOut(LimitBodyIdle, b.call.BodyIdle, err)
+	case a.alarm.rang():
+		return b.call.Errors.TimedOut(a.limit, b.call.until[a.limit].allowed, err)
+	}
+	return err
+}
+
+func (b *responseBody) Close() error {
+	err := b.ReadCloser.Close()
+	b.end()
+	return err
+}
+
+// Read does not end an upgraded connection at EOF: it may still be written to.
+func (b upgradedBody) Read(p []byte) (int, error) { return b.ReadCloser.Read(p) }
+
+// hold makes the end of the body the end of the call k. It reports whether
+// that end is still to come; hold and end may race, and one of them ends the call.
+func (b *responseBody) hold(*call) bool {
+	b.held.Store(true)
+	return !b.ended.Load()
+}
+
+func (b *responseBody) end() {
+	b.attempt.alarm.stop()
+	b.attempt.cancel(nil)
+	b.ended.Store(true)
+	if b.held.Load() {
+		b.call.end()
+	}
+}
+
+// discard ends the last attempt, which is to be repeated. What is left of its
+// response is read, within bounds, so that its connection can be used again.
+func (k *call) discard() {
+	a, resp := k.attempt, k.last.Response
+	a.sent.seal()
+	if resp == nil || resp.Body == http.NoBody {
+		return
+	}
+	alarm := setAlarm(k.Clock, k.Discard.Time, func() {
+		a.cancel(nil)
+		_ = resp.Body.Close() // for a transport that does not heed its context
+	})
+	defer alarm.stop()
+	drain(resp.Body, k.Discard.Bytes)
+	_ = resp.Body.Close()
+}
+
+// drain reads at most limit bytes and whether the body ends there.
+func drain(body io.Reader, limit int64) {
+	_, _ = io.CopyN(io.Discard, body, limit+1)
+}

@@ -1,0 +1,148 @@
+package pipeline
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/a-seed-e0941262/resilient/internal/gate"
+	"github.com/cenkalti/backoff/v5"
+)
+
+// retry repeats what is below it, for as long as each of its gates agrees.
+func retry(c RetryConfig) stage {
+	if c.Max == 0 {
+		return nil
+	}
+	return func(next handler) handler {
+		return func(k *call) (*http.Response, error) {
+			delays := c.Backoff()
+			for retries := 0; ; retries++ {
+				sent := k.sent
+				resp, err := next(k)
+				if k.sent == sent { // a gate refused the attempt: there is nothing to judge
+					return resp, err
+				}
+				delay, ok := k.again(retries, delays)
+				if !ok {
+					return resp, err
+				}
+				k.discard()
+				if err := k.wait(delay); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+}
+
+// again decides whether the call is repeated, and after what delay. The gates
+// are asked in the order of SPEC R1, the budget last, so that nothing is
+// charged in vain.
+func (k *call) again(retries int, delays backoff.BackOff) (time.Duration, bool) {
+	if k.left() || !k.worth() {
+		return 0, false
+	}
+	delay, asked, denied := k.delay(delays)
+	switch {
+	case retries >= k.Retry.Max || delay == backoff.Stop:
+		return k.deny(ReasonAttempts)
+	case !k.methodAllowed():
+		return k.deny(ReasonMethod)
+	case k.ambiguous():
+		return k.deny(ReasonAmbiguous)
+	case !k.body.rewind():
+		return k.deny(ReasonBody)
+	case denied:
+		return k.deny(ReasonRetryAfter)
+	case !k.fits(delay):
+		return k.deny(ReasonDeadline)
+	case k.shut(delay):
+		return k.deny(ReasonCircuitOpen)
+	case k.Retry.Budget && !k.state.Budget.Retry(k.state.Now()):
+		return k.deny(ReasonBudget)
+	}
+	k.emit(Event{Kind: RetryScheduled, Attempt: k.last.Attempt, Delay: delay, RetryAfter: asked})
+	return delay, true
+}
+
+func (k *call) deny(r Reason) (time.Duration, bool) {
+	k.state.denied[r].Add(1)
+	k.emit(Event{Kind: RetryDenied, Attempt: k.last.Attempt, Reason: r})
+	return 0, false
+}
+
+// worth reports whether the last outcome is one that a retry may mend.
+func (k *call) worth() bool {
+	if k.attempt.alarm.rang() && k.attempt.limit == LimitTotal {
+		return false
+	}
+	if k.Retry.If != nil {
+		return k.Retry.If(k.last.Attempt)
+	}
+	return k.last.Transient
+}
+
+func (k *call) methodAllowed() bool {
+	m := k.req.Method
+	if m == "" {
+		m = http.MethodGet
+	}
+	if k.Retry.Methods != nil {
+		return slices.Contains(k.Retry.Methods, m)
+	}
+	return !slices.Contains(k.Retry.Except, m)
+}
+
+// ambiguous reports that the call must not be repeated because the server may
+// have processed it.
+func (k *call) ambiguous() bool {
+	if !k.Retry.Unprocessed || k.idempotent() {
+		return false
+	}
+	if r := k.last.Response; r != nil && k.Retry.Ambiguous != nil {
+		return slices.Contains(k.Retry.Ambiguous, r.StatusCode)
+	}
+	return k.last.Conclusion != Unprocessed
+}
+
+// fits reports whether there is time left after the delay: before the caller's
+// deadline, and before the total timeout.
+func (k *call) fits(delay time.Duration) bool {
+	if at, ok := k.ctx.Deadline(); ok && delay >= at.Sub(k.Clock.Now()) {
+		return false
+	}
+	left, ok := k.remaining()
+	return !ok || delay < left
+}
+
+// shut reports whether the circuit breaker is sure to refuse the retry. Then
+// the caller keeps the response that there is, which would be gone by the time
+// of the refusal.
+func (k *call) shut(delay time.Duration) bool {
+	if !k.Breaker.On {
+		return false
+	}
+	s := k.state.Breaker.Stats(k.state.Now())
+	return s.State == gate.Isolated || s.State == gate.Open && s.RetryAfter > delay
+}
+
+// wait lets the delay pass. A caller who leaves ends it.
+func (k *call) wait(delay time.Duration) error {
+	if delay > 0 {
+		t := k.Clock.NewTimer(delay)
+		defer t.Stop()
+		select {
+		case <-t.Chan():
+		case <-k.ctx.Done():
+		case <-k.req.Cancel: //nolint:staticcheck // deprecated, but net/http still honours it
+		}
+	}
+	if k.left() {
+		return k.interrupted(k.problem())
+	}
+	if left, ok := k.remaining(); ok && left <= 0 { // reading the old response took what was left
+		return k.Errors.TimedOut(LimitTotal, k.Total, k.problem())
+	}
+	return nil
+}

@@ -1,0 +1,71 @@
+package pipeline
+
+import "net/http"
+
+// send hands attempts to the transport: the innermost of the pipeline.
+func send(base http.RoundTripper) handler {
+	return func(k *call) (*http.Response, error) {
+		k.sent++
+		if k.sent == 1 && k.Retry.Budget {
+			k.state.Budget.Request(k.state.Now())
+		}
+		resp, err := k.dispatch(base)
+		if err != nil && k.stale() {
+			k.spare = true
+			k.emit(Event{Kind: Redispatched, Attempt: k.last.Attempt})
+			resp, err = k.dispatch(base)
+		}
+		k.emit(Event{Kind: AttemptDone, Attempt: k.last.Attempt})
+		return resp, err
+	}
+}
+
+// dispatch sends the request once and concludes from what came of it.
+func (k *call) dispatch(base http.RoundTripper) (*http.Response, error) {
+	a := k.newAttempt()
+	k.attempt = a
+	resp, err := base.RoundTrip(a.req)
+	if !a.alarm.stop() {
+		err = k.cut(a, err)
+	} else if err == nil && resp == nil {
+		err = k.Errors.NoResponse()
+	}
+	if err != nil {
+		k.last = k.failed(a, err)
+		a.resp = resp // net/http ignores a response beside an error, but it must not leak
+		a.abort()
+		return nil, err
+	}
+	k.last = k.answered(a, resp)
+	a.own(k, resp)
+	k.cover(a)
+	return resp, nil
+}
+
+// cut is the error of an attempt that was ended by a limit on time. A caller
+// who left meanwhile gets his own.
+func (k *call) cut(a *attempt, err error) error {
+	if k.left() {
+		return k.interrupted(nil)
+	}
+	return k.Errors.TimedOut(a.limit, k.until[a.limit].allowed, err)
+}
+
+// cover makes the total timeout bound the response's body too, where that is
+// asked for. An upgraded connection is nobody's body.
+func (k *call) cover(a *attempt) {
+	left, ok := k.remaining()
+	if !ok || !k.TotalIncludesBody || a.body == nil || a.resp.StatusCode == http.StatusSwitchingProtocols {
+		return
+	}
+	a.limit = LimitTotal
+	a.alarm = setAlarm(k.Clock, left, func() { a.cancel(reached(LimitTotal)) })
+}
+
+// stale reports whether the attempt that just failed met a pooled connection
+// that turned out dead, with nothing processed and the body still to be had:
+// then it is sent again, once a call, without retry and budget (SPEC O9).
+func (k *call) stale() bool {
+	return !k.spare && k.attempt.seen.reused.Load() && k.last.Conclusion == Unprocessed &&
+		k.last.Transient && !k.attempt.alarm.rang() && !k.left() && k.body.rewind()
+}

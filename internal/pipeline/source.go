@@ -1,0 +1,268 @@
+package pipeline
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+)
+
+// errSealed is what a transport gets that reads a request body after its
+// attempt has ended.
+var errSealed = errors.New("resilient: request body read after its attempt ended")
+
+// errLength stands for a caller's body that is not as long as the request says:
+// net/http does not send it, and tells so in a text only.
+var errLength = errors.New("resilient: request body differs from its declared length")
+
+// A source gives every attempt its own reader of the caller's request body and
+// closes that body once, when nothing will read it any more.
+//
+// With GetBody the first attempt has the caller's body for itself and each
+// later one a body of its own. Without, all attempts read one body through the
+// source: what one has read is kept, up to a limit, for the next to start
+// with. Nothing is read before a transport asks for it.
+//
+// A transport may go on reading after its RoundTrip has returned, and its
+// reader may be inside a Read of the caller's body that takes for ever. So
+// reading is serialised by turn, which is held during that Read, and everything
+// else by mu, which never is. A straggler's bytes go to the kept ones, where
+// the next attempt finds them, and not to the straggler: its reader is sealed.
+type source struct {
+	orig   io.ReadCloser // the caller's; nil: no body
+	again  func() (io.ReadCloser, error)
+	length int64 // declared, if above 0
+	limit  int   // bytes kept at most
+	keeps  bool  // one body serves all attempts
+
+	turn sync.Mutex
+
+	mu     sync.Mutex
+	kept   []byte
+	over   bool          // more was read than is kept
+	err    error         // the end of the caller's body, or why it can't be read
+	next   io.ReadCloser // for the next attempt, from again
+	begun  bool          // an attempt has had the body
+	open   int           // readers of the one body that are not closed
+	due    bool          // a further attempt has been promised the body
+	final  bool          // there will be no further attempt
+	closed bool          // orig is
+}
+
+func (s *source) init(req *http.Request, retries bool, limit int) {
+	if req.Body == nil || req.Body == http.NoBody {
+		return
+	}
+	s.orig, s.again, s.length, s.limit = req.Body, req.GetBody, req.ContentLength, limit
+	s.keeps = s.again == nil && retries && s.length <= int64(limit)
+}
+
+// reader returns the body of the next attempt, or nil if there is none.
+func (s *source) reader() *reader {
+	if s.orig == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := &reader{source: s}
+	switch {
+	case s.keeps:
+		s.open++
+	case s.begun:
+		r.own, s.next = s.next, nil
+	}
+	s.begun, s.due = true, false
+	return r
+}
+
+// rewind reports whether another attempt can have the whole body, and gets it
+// ready. A transport that answered early may still be reading; from here on
+// everything is kept, so that the answer stays true until its reader is sealed.
+func (s *source) rewind() bool {
+	if s.orig == nil || s.next != nil {
+		return true
+	}
+	if s.again == nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.due = s.keeps && !s.over && (s.err == nil || s.err == io.EOF)
+		return s.due
+	}
+	body, err := s.again()
+	if err != nil {
+		return false
+	}
+	s.next = body
+	return true
+}
+
+// finish says that no further attempt will come.
+func (s *source) finish() {
+	if s.orig == nil {
+		return
+	}
+	s.mu.Lock()
+	s.final, s.due = true, false
+	unread := !s.begun || s.keeps && s.open == 0
+	next := s.next
+	s.next = nil
+	s.mu.Unlock()
+	if next != nil {
+		_ = next.Close()
+	}
+	if unread {
+		_ = s.close()
+	}
+}
+
+// close closes the caller's body, once.
+func (s *source) close() error {
+	s.mu.Lock()
+	closed := s.closed
+	s.closed = true
+	s.mu.Unlock()
+	if closed {
+		return nil
+	}
+	return s.orig.Close()
+}
+
+// A reader is the request body of one attempt.
+type reader struct {
+	source *source
+	own    io.ReadCloser // nil: the caller's body
+
+	// Under source.mu:
+	off    int   // how far into the kept bytes
+	n      int64 // handed out
+	err    error // what the transport was told in the end
+	sealed bool
+	closed bool
+}
+
+func (r *reader) Read(p []byte) (int, error) {
+	s := r.source
+	if s.keeps {
+		return s.read(r, p)
+	}
+	s.mu.Lock()
+	sealed := r.sealed || r.closed
+	s.mu.Unlock()
+	if sealed {
+		return 0, errSealed
+	}
+	body := r.own
+	if body == nil {
+		body = s.orig
+	}
+	n, err := body.Read(p)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return r.took(n, err)
+}
+
+// read serves r from the kept bytes, and past their end from the caller's body.
+func (s *source) read(r *reader, p []byte) (int, error) {
+	if n, err, ok := s.replay(r, p); ok {
+		return n, err
+	}
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	if n, err, ok := s.replay(r, p); ok { // a straggler has brought it meanwhile
+		return n, err
+	}
+	n, err := s.orig.Read(p)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keep(p[:n], r.sealed)
+	if err != nil {
+		s.err = err
+	}
+	return r.took(n, err)
+}
+
+func (s *source) replay(r *reader, p []byte) (n int, err error, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case r.sealed || r.closed:
+		return 0, errSealed, true
+	case r.off < len(s.kept):
+		n, err = r.took(copy(p, s.kept[r.off:]), nil)
+		return n, err, true
+	case s.err != nil:
+		n, err = r.took(0, s.err)
+		return n, err, true
+	}
+	return 0, nil, false
+}
+
+// keep keeps b for later attempts, as long as there may be one. A straggler's
+// bytes are kept whatever the limit: an attempt is running that needs them. Who
+// reads past the limit has read all that was kept.
+func (s *source) keep(b []byte, straggler bool) {
+	switch {
+	case s.over:
+	case straggler || s.due || !s.final && len(s.kept)+len(b) <= s.limit:
+		s.kept = append(s.kept, b...)
+	default:
+		s.over, s.kept = true, nil
+	}
+}
+
+// took notes what a Read hands out; source.mu is held.
+func (r *reader) took(n int, err error) (int, error) {
+	if r.sealed {
+		return 0, errSealed
+	}
+	r.off += n
+	r.n += int64(n)
+	if err != nil {
+		r.err = err
+	}
+	return n, err
+}
+
+// Close is the transport's word that it will read no more.
+func (r *reader) Close() error {
+	s := r.source
+	s.mu.Lock()
+	closed := r.closed
+	r.closed = true
+	if s.keeps && !closed {
+		s.open--
+	}
+	last := s.final && s.open == 0
+	s.mu.Unlock()
+	switch {
+	case closed:
+		return nil
+	case r.own != nil:
+		return r.own.Close()
+	case !s.keeps || last:
+		return s.close()
+	}
+	return nil
+}
+
+// seal ends an attempt that failed: nothing more is handed out, so that a
+// request that was not complete never will be. It reports whether it was, and
+// the error of the caller's own body if that is what failed.
+func (r *reader) seal() (complete bool, err error) {
+	if r == nil {
+		return true, nil
+	}
+	s := r.source
+	s.mu.Lock()
+	r.sealed = true
+	complete = r.n >= s.length && (s.length > 0 || r.err == io.EOF)
+	switch {
+	case r.err != io.EOF:
+		err = r.err
+	case s.length > 0 && r.n != s.length:
+		err = errLength
+	}
+	s.mu.Unlock()
+	_ = r.Close() // a transport may forget to
+	return complete, err
+}
