@@ -1,0 +1,214 @@
+package resilient
+
+import (
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/a-seed-e0941262/resilient/internal/gate"
+)
+
+// BreakerPolicy refuses attempts to a dependency that fails too often, for a while: [ErrCircuitOpen]. After the break one
+// attempt, the probe, decides whether the circuit closes. The zero policy is off.
+//
+// An attempt has failed if its outcome is [Attempt].Transient. One that the caller gave up, or that the total timeout cut
+// short, counts neither way.
+type BreakerPolicy struct {
+	// FailureRatio is the share of failed attempts at which the circuit opens: 0 to 1, kept in parts per million. 0 opens
+	// it at any failure once the minimum is reached.
+	FailureRatio float64
+
+	// MinimumThroughput is the number of attempts in the window below which the circuit stays closed: 2 or more.
+	MinimumThroughput int
+
+	// SamplingDuration is the window over which attempts are counted: 500ms or more, and at least twice the attempt
+	// timeout, for else the attempts that time out would outlive the window that they are counted in.
+	SamplingDuration time.Duration
+
+	// BreakDuration is how long the circuit stays open: 500ms or more.
+	BreakDuration time.Duration
+
+	// BreakUntilRetryAfter makes a break last at least as long as the Retry-After of the response that caused it says.
+	BreakUntilRetryAfter bool
+
+	// BreakDurationFunc, if it is not nil, replaces BreakDuration for each break, which then only bounds how long a probe
+	// is waited for. What it returns is not limited; a negative duration counts as 0. It runs on the goroutine of the call
+	// that opened the circuit, after every lock is released.
+	BreakDurationFunc func(Break) time.Duration `json:"-"`
+}
+
+// A Break is what a [BreakerPolicy].BreakDurationFunc may depend on.
+type Break struct {
+	// FailureRatio is the share of failed attempts in the window, 0 to 1.
+	FailureRatio float64
+
+	// Failures is the number of failed attempts in the window.
+	Failures int
+
+	// Breaks is the number of consecutive breaks before this one: 0 if the circuit was closed, 1 if the probe after the
+	// first break failed, and so on.
+	Breaks int
+
+	// Attempt is the one whose failure opened the circuit.
+	Attempt Attempt
+}
+
+// A BreakerOption changes one setting of a [BreakerPolicy].
+type BreakerOption interface{ breaker(*draft) }
+
+type breakerFunc func(*draft)
+
+func (f breakerFunc) breaker(d *draft) { f(d) }
+
+// A WindowOption changes a setting that [BudgetPolicy] and [BreakerPolicy] both have, in the one that it is given to.
+type WindowOption interface {
+	BudgetOption
+	BreakerOption
+}
+
+type windowOption struct {
+	budgetFunc
+	breakerFunc
+}
+
+// MinimumThroughput sets [BudgetPolicy].MinimumThroughput, 1 or more calls, or [BreakerPolicy].MinimumThroughput, 2 or
+// more attempts.
+func MinimumThroughput(n int) WindowOption {
+	return windowOption{
+		func(d *draft) { d.Budget.MinimumThroughput = n },
+		func(d *draft) { d.Breaker.MinimumThroughput = n },
+	}
+}
+
+// SamplingDuration sets [BudgetPolicy].SamplingDuration, 1s to 24h, or [BreakerPolicy].SamplingDuration, 500ms or more.
+func SamplingDuration(window time.Duration) WindowOption {
+	return windowOption{
+		func(d *draft) { d.Budget.SamplingDuration = window },
+		func(d *draft) {
+			d.Breaker.SamplingDuration = window
+			d.given |= gaveSampling
+		},
+	}
+}
+
+// FailureRatio sets [BreakerPolicy].FailureRatio: 0 to 1.
+func FailureRatio(ratio float64) BreakerOption {
+	return breakerFunc(func(d *draft) { d.Breaker.FailureRatio = ratio })
+}
+
+// BreakDuration sets [BreakerPolicy].BreakDuration: 500ms or more.
+func BreakDuration(length time.Duration) BreakerOption {
+	return breakerFunc(func(d *draft) { d.Breaker.BreakDuration = length })
+}
+
+// BreakDurationFunc sets [BreakerPolicy].BreakDurationFunc. It must not be nil.
+func BreakDurationFunc(f func(Break) time.Duration) BreakerOption {
+	return breakerFunc(func(d *draft) {
+		if f == nil {
+			d.refuseNil("Breaker(BreakDurationFunc(%s))")
+		}
+		d.Breaker.BreakDurationFunc = f
+	})
+}
+
+// BreakUntilRetryAfter sets [BreakerPolicy].BreakUntilRetryAfter.
+func BreakUntilRetryAfter(until bool) BreakerOption {
+	return breakerFunc(func(d *draft) { d.Breaker.BreakUntilRetryAfter = until })
+}
+
+func (off) breaker(d *draft) {
+	d.Breaker = BreakerPolicy{}
+	d.given &^= usesBreaker | gaveSampling
+}
+
+// off reports whether nothing is set. If something is, check sees to it that everything is that must be.
+func (p BreakerPolicy) off() bool {
+	return p.FailureRatio == 0 && p.MinimumThroughput == 0 && p.SamplingDuration == 0 && p.BreakDuration == 0 &&
+		!p.BreakUntilRetryAfter && p.BreakDurationFunc == nil
+}
+
+func (d *draft) startBreaker() {
+	d.given |= usesBreaker
+	if d.Breaker.off() {
+		d.Breaker = Standard.Config().Breaker
+	}
+}
+
+func (d *draft) applyBreaker(opts []BreakerOption) {
+	d.startBreaker()
+	for _, o := range opts {
+		if o == nil {
+			d.refuseNil("Breaker(%s)")
+			continue
+		}
+		o.breaker(d)
+	}
+}
+
+const (
+	minBreakerThroughput = 2
+	minBreakerSampling   = 500 * time.Millisecond
+	minBreak             = 500 * time.Millisecond
+)
+
+// samplingClashes reports whether attempts may time out too late for the window that they are counted in. The rule is
+// that of .NET's resilience handler.
+func (d *draft) samplingClashes() bool {
+	sampling, attempt := d.Breaker.SamplingDuration, d.Timeout.PerAttempt
+	return sampling >= minBreakerSampling && isTimeout(attempt) && sampling < 2*attempt
+}
+
+func (d *draft) fitSampling() {
+	switch {
+	case !d.samplingClashes():
+	case !d.given.has(gaveSampling):
+		d.Breaker.SamplingDuration = 2 * d.Timeout.PerAttempt
+	case !d.given.has(gaveAttempt):
+		d.Timeout.PerAttempt = d.Breaker.SamplingDuration / 2
+	}
+}
+
+func (d *draft) checkBreaker() {
+	p := d.Breaker
+	if p.off() && !d.given.has(usesBreaker) {
+		return
+	}
+	d.checkRatio("Breaker(FailureRatio(%s))", p.FailureRatio)
+	d.checkCount("Breaker(MinimumThroughput(%s))", p.MinimumThroughput, minBreakerThroughput, math.MaxInt)
+	d.checkDuration("Breaker(SamplingDuration(%s))", p.SamplingDuration, minBreakerSampling, math.MaxInt64, "")
+	d.checkDuration("Breaker(BreakDuration(%s))", p.BreakDuration, minBreak, math.MaxInt64, "")
+	if d.samplingClashes() {
+		attempt := d.Timeout.PerAttempt
+		d.refuse("Breaker(SamplingDuration(%s))", short(p.SamplingDuration),
+			"must be at least twice Timeout(PerAttempt("+short(attempt)+"))",
+			"sample for "+short(2*attempt)+" or more, or shorten the attempt")
+	}
+}
+
+// settings is what clients that share a breaker must agree on. Functions can't be compared: there must be one in both
+// clients or in none.
+func (p BreakerPolicy) settings() []term {
+	function := "none"
+	if p.BreakDurationFunc != nil {
+		function = "f"
+	}
+	return []term{
+		{"FailureRatio", decimal(p.FailureRatio)},
+		{"MinimumThroughput", strconv.Itoa(p.MinimumThroughput)},
+		{"SamplingDuration", short(p.SamplingDuration)},
+		{"BreakDuration", short(p.BreakDuration)},
+		{"BreakUntilRetryAfter", strconv.FormatBool(p.BreakUntilRetryAfter)},
+		{"BreakDurationFunc", function},
+	}
+}
+
+// gate returns a breaker for attempts with the given timeout, which is how long a probe may take in any case.
+func (p BreakerPolicy) gate(attempt time.Duration) *gate.Breaker {
+	return gate.NewBreaker(gate.BreakerConfig{
+		FailureRatioPPM: ppm(p.FailureRatio),
+		Minimum:         uint64(p.MinimumThroughput),
+		Sampling:        p.SamplingDuration,
+		Break:           p.BreakDuration,
+		ProbeTimeout:    max(p.BreakDuration, attempt),
+	})
+}

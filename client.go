@@ -1,0 +1,31 @@
+package resilient
+
+import (
+	"net/http"
+
+	"github.com/a-seed-e0941262/resilient/internal/pipeline"
+)
+
+// transport is the RoundTripper behind a built client.
+type transport struct {
+	base     http.RoundTripper
+	pipeline *pipeline.Pipeline
+}
+
+// RoundTrip performs one call. See the package comment for what it adds to the
+// base transport, and RejectedError and the Err variables for what it can
+// return that the base would not.
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	return t.pipeline.RoundTrip(req)
+}
+
+// CloseIdleConnections forwards to the base: http.Client.CloseIdleConnections
+// looks for it here and would do nothing without it.
+func (t *transport) CloseIdleConnections() {
+	if c, ok := t.base.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
+
+// Unwrap returns the base transport, the one that calls are sent through.
+func (t *transport) Unwrap() http.RoundTripper { return t.base }

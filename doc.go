@@ -1,0 +1,69 @@
+// Package resilient makes an [http.Client] that keeps a dependency's bad minute
+// from becoming your outage.
+//
+//	client, err := resilient.New("inventory").
+//		Defaults(resilient.Conservative).
+//		Retry(resilient.MaxRetries(2), resilient.Backoff(200*time.Millisecond, 2*time.Second)).
+//		Build()
+//
+// Everything is in the client's Transport, so it can be given to an SDK, wrapped,
+// and used like any other. [Builder] has a method for each strategy, a [Preset]
+// sets all of them at once, and Build reports every setting that is out of range.
+//
+// # How it differs from http.DefaultClient
+//
+//   - Calls have a total timeout and each attempt one of its own, both until
+//     response headers: a body that flows is never cut.
+//   - The number of calls under way is limited; a call counts until its body ends.
+//   - What may pass is retried: status 408, 429 and 500 and above except 501 and
+//     505, connections that fail, attempts that time out. What can't be mended by
+//     asking again is not: a certificate, a malformed request, another 4xx.
+//   - With a budget, retries are at most a share of the calls of all clients of
+//     that name, over a sliding window.
+//   - With [UnprocessedOnly], a request that is not idempotent is repeated only if
+//     the server has certainly not processed it.
+//   - A dependency that keeps failing is left alone for a while.
+//   - net/http does not send a request with a body again on its own.
+//
+// All else is as net/http has it. A final 503 is a response with its body unread.
+// An error of the transport is that error. The request is never changed, its
+// body is closed once, whatever happens. Redirects are followed by the
+// http.Client, above all this: each hop is a call.
+//
+// # The order
+//
+// Outermost first: total timeout, concurrency limit, retry with its budget,
+// circuit breaker, attempt timeout, transport. So a call holds one place however
+// often it is retried, the breaker sees every attempt, and waits count towards
+// the total.
+//
+// # Shared state
+//
+// Clients of one name share the concurrency limit, the budget and the breaker,
+// in a [Registry]. With [Builder.PerAuthority] each host has its own; that is
+// what a client for many hosts wants. [Registry.Snapshot] shows it all.
+//
+// # Errors
+//
+// All are found with [errors.Is] and [errors.As] through the [*url.Error] of the client.
+//
+//	ErrCircuitOpen       not sent: the breaker is open      wait for RejectedError.RetryAfter, or answer without
+//	ErrConcurrencyLimit  not sent: too many calls under way shed load, or raise Permits
+//	ErrAttemptTimeout    the last attempt had no answer     it may have been processed
+//	ErrTotalTimeout      the call had no answer in time     it may have been processed
+//	ErrBodyIdle          from reading the body: it stalled  what was read is not all
+//	*RejectedError       says which gate refused, and until when
+//	*ConfigError         from Build: a setting, its rule, and the way out
+//
+// A caller who cancels, or whose deadline passes, gets the context's own error.
+//
+// # Seeing why
+//
+// [Builder.Observe] is told every decision: each attempt, each retry and why one
+// was denied, each refusal, each change of a breaker.
+//
+// # Testing
+//
+// Package httptestx is a server that fails on demand, for tests of code that
+// uses this package or any other client.
+package resilient

@@ -1,0 +1,165 @@
+package resilient
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A reader applies a document to a draft, and notes there what is wrong with it.
+type reader struct {
+	*draft
+	document []byte
+	verbatim bool // sets values and no more; otherwise it does as the verbs do
+}
+
+// applyDocument applies a document as the verbs for its sections would.
+func (d *draft) applyDocument(document []byte) { reader{draft: d, document: document}.read() }
+
+// An element is a value in the document, and where it stands.
+type element struct {
+	path string
+	raw  []byte
+	at   int
+}
+
+func (r reader) read() {
+	if len(bytes.TrimSpace(r.document)) == 0 {
+		r.fault(ConfigError{Setting: "JSON", Rule: "the document is empty", Fix: "leave it out, or make it {}"})
+		return
+	}
+	var raw json.RawMessage
+	if err := json.Unmarshal(r.document, &raw); err != nil {
+		r.refuseSyntax(err)
+		return
+	}
+	root := element{raw: raw, at: bytes.Index(r.document, raw)}
+	if raw[0] != '{' {
+		r.refuseElement(root, "must be an object")
+		return
+	}
+	sections := schema(r.draft)
+	keys := make([]string, 0, len(sections)+1)
+	for _, s := range sections {
+		keys = append(keys, s.key)
+	}
+	r.members(root, append(keys, keyPerAuthority), func(i int, e element) {
+		if i == len(sections) {
+			r.set(setting{value: &r.PerAuthority}, e)
+			return
+		}
+		r.section(sections[i], e)
+	})
+}
+
+func (r reader) section(s section, e element) {
+	if string(e.raw) == `"off"` {
+		s.turnOff(r.draft)
+		return
+	}
+	if e.raw[0] != '{' {
+		r.refuseElement(e, `must be an object, or "off"`)
+		return
+	}
+	if s.start != nil && !r.verbatim {
+		s.start(r.draft)
+	}
+	keys := make([]string, len(s.settings))
+	for i, known := range s.settings {
+		keys[i] = known.key
+	}
+	r.members(e, keys, func(i int, member element) { r.set(s.settings[i], member) })
+	if s.end != nil && !r.verbatim {
+		s.end(r.draft)
+	}
+}
+
+// members calls each for the members of an object, with the place of their key in known.
+func (r reader) members(object element, known []string, each func(int, element)) {
+	decoder := json.NewDecoder(bytes.NewReader(object.raw))
+	_, _ = decoder.Token() // the brace; no error from here on, for the syntax has been checked
+	seen := map[string]bool{}
+	for decoder.More() {
+		token, _ := decoder.Token()
+		key, _ := token.(string)
+		var raw json.RawMessage
+		if decoder.Decode(&raw) != nil {
+			return
+		}
+		member := element{join(object.path, key), raw, object.at + int(decoder.InputOffset()) - len(raw)}
+		switch i := slices.Index(known, key); {
+		case i < 0:
+			r.refuseKey(member, "there is no such setting", known)
+		case seen[key]:
+			r.refuseKey(member, "is given twice", nil)
+		default:
+			each(i, member)
+		}
+		seen[key] = true
+	}
+}
+
+func (r reader) set(s setting, e element) {
+	if want, ok := decode(e.raw, s.value); !ok {
+		r.refuseElement(e, "must be "+want)
+		return
+	}
+	if s.given != nil {
+		s.given()
+	}
+}
+
+func (r reader) refuseSyntax(err error) {
+	at := 0
+	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
+		at = int(syntax.Offset)
+	}
+	r.fault(ConfigError{Setting: "JSON", Rule: r.line(at) + err.Error()})
+}
+
+func (r reader) refuseElement(e element, rule string) {
+	value := abridged(e.raw)
+	setting := "JSON(" + value + ")"
+	if e.path != "" {
+		setting = "JSON(" + e.path + ": " + value + ")"
+	}
+	r.fault(ConfigError{Setting: setting, Value: value, Rule: r.line(e.at) + rule})
+}
+
+func (r reader) refuseKey(e element, rule string, known []string) {
+	fix := ""
+	if known != nil {
+		fix = "there are " + strings.Join(known, ", ")
+	}
+	r.fault(ConfigError{Setting: "JSON(" + e.path + ")", Rule: r.line(e.at) + rule, Fix: fix})
+}
+
+// line says in which line of the document something stands.
+func (r reader) line(at int) string {
+	before := r.document[:min(at, len(r.document))]
+	return "line " + strconv.Itoa(1+bytes.Count(before, []byte("\n"))) + ": "
+}
+
+// join adds a key to a path. One that could pass for something else in a log is quoted.
+func join(path, key string) string {
+	if !printable(key) || strings.ContainsAny(key, ". ") || key == "" {
+		key = quote(key)
+	}
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+// abridged is a value in one line that is not too long.
+func abridged(raw []byte) string {
+	const enough = 40
+	var line bytes.Buffer
+	if json.Compact(&line, raw) != nil || line.Len() <= enough {
+		return line.String()
+	}
+	return strings.ToValidUTF8(string(line.Bytes()[:enough]), "") + "..."
+}

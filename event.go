@@ -1,0 +1,149 @@
+package resilient
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// An Observer is told every decision about a call, as it is taken, with the
+// context of the call's request. It runs on the goroutine of the call, after
+// every lock is released: what it takes, the call waits for. It must be safe
+// for concurrent use.
+type Observer func(context.Context, Event)
+
+// An Event is one decision: one of [AttemptDone], [RetryScheduled],
+// [RetryDenied], [Redispatched], [Rejected], [BreakerChanged] and [CallDone]. Later versions
+// may add kinds: a type switch over events needs a default.
+type Event interface{ event() }
+
+// Source says which client an event, and which of its shared state, is about.
+type Source struct {
+	// Client is the name given to New.
+	Client string
+	// Authority is scheme://host:port of the state used, or "" unless the
+	// client keeps its state PerAuthority.
+	Authority string
+}
+
+// AttemptDone is sent when an attempt has ended: response headers arrived, or
+// it failed.
+type AttemptDone struct {
+	Source
+	Attempt
+}
+
+// RetryScheduled is sent when a retry has been decided on, before its wait. It
+// is charged to the budget already.
+type RetryScheduled struct {
+	Source
+	// Failed is the attempt that is to be repeated.
+	Failed Attempt
+	// Delay is the wait before the retry is dispatched; 0 is at once.
+	Delay time.Duration
+	// RetryAfter says that the server asked for the delay.
+	RetryAfter bool
+}
+
+// RetryDenied is sent when an attempt was worth a retry and none was made. The
+// caller gets the outcome of that attempt.
+type RetryDenied struct {
+	Source
+	// Failed is the attempt that is not repeated.
+	Failed Attempt
+	// Reason is one of attempts, method, ambiguous, body, retry_after,
+	// deadline, circuit_open and budget_exhausted.
+	Reason string
+}
+
+// Redispatched is sent when a request is sent again at once because the pooled
+// connection that it was to use turned out dead, with nothing processed. It is
+// the same attempt: no retry, and nothing is charged. It happens once a call at most.
+type Redispatched struct {
+	Source
+	// Failed is what the first dispatch ended with.
+	Failed Attempt
+}
+
+// Rejected is sent when a gate turned a call or an attempt away, so that it
+// was not sent.
+type Rejected struct {
+	Source
+	// Gate is concurrency_limit or circuit_breaker.
+	Gate string
+	// RetryAfter is how long the gate will stay shut at least; 0 is unknown.
+	RetryAfter time.Duration
+}
+
+// BreakerChanged is sent when a circuit breaker changed its state, by the call
+// that made it.
+type BreakerChanged struct {
+	Source
+	// From and To are closed, open, half-open or isolated.
+	From, To string
+	// Requests and Failures are what the window held at the change.
+	Requests, Failures uint64
+	// Break is how long the circuit stays open; 0 unless To is open.
+	Break time.Duration
+}
+
+// CallDone is sent when a call has its response headers or its final error.
+// The body may still be on its way.
+type CallDone struct {
+	Source
+	// Attempts is how many attempts were sent; 0 when a gate refused the call.
+	Attempts int
+	// Status is the response's, or 0 when there is none.
+	Status int
+	// Err is what the caller gets; nil when there is a response.
+	Err error
+	// Duration is the time since the call began, waits included.
+	Duration time.Duration
+}
+
+func (AttemptDone) event()    {}
+func (RetryScheduled) event() {}
+func (RetryDenied) event()    {}
+func (Redispatched) event()   {}
+func (Rejected) event()       {}
+func (BreakerChanged) event() {}
+func (CallDone) event()       {}
+
+// An Attempt is one dispatch of a call to the transport and what it ended with.
+type Attempt struct {
+	// Number is 1 for the first attempt of a call.
+	Number int
+	// Request is the caller's request. It must not be changed.
+	Request *http.Request
+	// Response is nil when the attempt failed without one. Its body belongs to
+	// the caller of the client: it must be neither read nor closed.
+	Response *http.Response
+	// Err is nil when there is a response.
+	Err error
+	// Transient says that the outcome is worth a retry by the standard rule:
+	// status 408, 429, 500 and above except 501 and 505, an attempt timeout, or
+	// a transport error that may pass.
+	Transient bool
+	// Conclusion is what the outcome tells about side effects on the server.
+	Conclusion Conclusion
+	// Duration is the time from dispatch to response headers or failure.
+	Duration time.Duration
+}
+
+// A Conclusion is what may be concluded from an attempt about the server's
+// side effects.
+type Conclusion uint8
+
+const (
+	// Unknown: the request may have been processed.
+	Unknown Conclusion = iota
+	// Unprocessed: the server has certainly not acted on the request, or says so.
+	Unprocessed
+	// Processed: the server answered for it.
+	Processed
+)
+
+// String is unknown, unprocessed or processed.
+func (c Conclusion) String() string {
+	return [...]string{"unknown", "unprocessed", "processed"}[c]
+}

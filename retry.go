@@ -1,0 +1,281 @@
+package resilient
+
+import (
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+)
+
+// RetryPolicy repeats attempts whose failure may pass. Whatever it says, a retry is made only while the caller waits for
+// it, and if the body can be sent again. When there is no further retry, the caller gets the last response or error as it
+// is. The zero policy is off.
+type RetryPolicy struct {
+	// MaxRetries is how many attempts may follow the first: 1 or more. 0 said with the option [MaxRetries], or in a
+	// document, turns retries off as [Off] does.
+	MaxRetries int
+
+	// BackoffBase is what the wait before the first retry is about; it doubles with every further one: 0 to 24h, and at
+	// most BackoffCap. 0 is no wait at all.
+	BackoffBase time.Duration
+
+	// BackoffCap is the longest wait, taken after jitter: 0 to 24h, where 0 is none. It does not shorten a wait that the
+	// server asks for.
+	BackoffCap time.Duration
+
+	// Jitter spreads the waits, so that clients that failed together do not come back together. It must be set.
+	Jitter Jitter
+
+	// BackoffFunc, if it is not nil, replaces BackoffBase, BackoffCap and Jitter. It is called once for each call that
+	// retries, and must be safe for concurrent use; what it returns is used by that call alone. A wait of
+	// [backoff.Stop] ends the retries.
+	BackoffFunc func() backoff.BackOff `json:"-"`
+
+	// RetryAfter has a wait that the server asks for, with Retry-After (RFC 9110, section 10.2.3) or with retry-after-ms or
+	// x-ms-retry-after-ms, replace the backoff.
+	RetryAfter bool
+
+	// MaxRetryAfter is the longest wait that a server may ask for: 0 to 24h. A retry that would have to wait longer is not
+	// made. 0 is what the total timeout leaves, which always bounds it.
+	MaxRetryAfter time.Duration
+
+	// Methods, if not nil, are the only ones that are retried; ExceptMethods are never retried. At most one of the two may
+	// be set. They are compared with the method of the caller's request, with regard to case as net/http does.
+	Methods []string
+
+	// ExceptMethods: see Methods.
+	ExceptMethods []string
+
+	// BufferLimit is how many bytes of a request body are kept for a retry if the request has no GetBody: 0 or more, 0 for
+	// none. A request with a longer body is sent once.
+	BufferLimit int
+
+	// RetryIf, if it is not nil, says which outcomes are worth a retry, instead of [Attempt].Transient. It must be safe for
+	// concurrent use.
+	RetryIf func(Attempt) bool `json:"-"`
+}
+
+// A RetryOption changes one setting of a [RetryPolicy].
+type RetryOption interface{ retry(*draft) }
+
+type retryFunc func(*draft)
+
+func (f retryFunc) retry(d *draft) { f(d) }
+
+// MaxRetries sets [RetryPolicy].MaxRetries: the attempts that may follow the first, 0 or more. 0 turns retries off.
+func MaxRetries(n int) RetryOption {
+	return retryFunc(func(d *draft) {
+		d.Retry.MaxRetries = n
+		d.gaveMaxRetries()
+	})
+}
+
+// Backoff sets [RetryPolicy].BackoffBase and BackoffCap, each 0 to 24h, and takes a BackoffFunc away. The base must not
+// exceed the cap; a cap of 0 is none.
+func Backoff(base, limit time.Duration) RetryOption {
+	return retryFunc(func(d *draft) {
+		d.Retry.BackoffBase, d.Retry.BackoffCap = base, limit
+		d.gaveBackoff(gaveBase | gaveCap)
+	})
+}
+
+// BackoffFunc sets [RetryPolicy].BackoffFunc. It must not be nil.
+func BackoffFunc(f func() backoff.BackOff) RetryOption {
+	return retryFunc(func(d *draft) {
+		if f == nil {
+			d.refuseNil("Retry(BackoffFunc(%s))")
+		}
+		d.Retry.BackoffFunc = f
+	})
+}
+
+// RetryAfter sets [RetryPolicy].RetryAfter.
+func RetryAfter(honoured bool) RetryOption {
+	return retryFunc(func(d *draft) { d.Retry.RetryAfter = honoured })
+}
+
+// MaxRetryAfter sets [RetryPolicy].MaxRetryAfter: 0 to 24h, 0 for what the total timeout leaves.
+func MaxRetryAfter(longest time.Duration) RetryOption {
+	return retryFunc(func(d *draft) { d.Retry.MaxRetryAfter = longest })
+}
+
+// RetryMethods sets [RetryPolicy].Methods: only these are retried. It needs one method at least.
+func RetryMethods(methods ...string) RetryOption {
+	methods = append([]string{}, methods...) // not nil, which would be all methods
+	return retryFunc(func(d *draft) { d.Retry.Methods = methods })
+}
+
+// ExceptMethods sets [RetryPolicy].ExceptMethods: these are not retried. Without a method it takes the exceptions away.
+func ExceptMethods(methods ...string) RetryOption {
+	methods = slices.Clone(methods)
+	return retryFunc(func(d *draft) { d.Retry.ExceptMethods = methods })
+}
+
+// BufferLimit sets [RetryPolicy].BufferLimit: 0 bytes or more.
+func BufferLimit(bytes int) RetryOption {
+	return retryFunc(func(d *draft) { d.Retry.BufferLimit = bytes })
+}
+
+// RetryIf sets [RetryPolicy].RetryIf. It must not be nil.
+func RetryIf(f func(Attempt) bool) RetryOption {
+	return retryFunc(func(d *draft) {
+		if f == nil {
+			d.refuseNil("Retry(RetryIf(%s))")
+		}
+		d.Retry.RetryIf = f
+	})
+}
+
+// SafeMethodsOnly never retries POST, PUT, PATCH, DELETE and CONNECT. It stands for [ExceptMethods] of these.
+const SafeMethodsOnly = safeMethods(0)
+
+type safeMethods int
+
+func (safeMethods) retry(d *draft) {
+	d.Retry.ExceptMethods = []string{
+		http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodConnect,
+	}
+}
+
+func (off) retry(d *draft) {
+	d.Retry = RetryPolicy{}
+	d.noRetries = false
+	d.given &^= usesRetry | gaveBase | gaveCap
+}
+
+// gaveMaxRetries remembers whether retries were switched off by number. That takes effect only when all options are
+// applied: those after it may be meant for the day when the number is another.
+func (d *draft) gaveMaxRetries() { d.noRetries = d.Retry.MaxRetries == 0 }
+
+func (d *draft) gaveBackoff(what marks) {
+	d.Retry.BackoffFunc = nil
+	d.given |= what
+}
+
+// off reports whether nothing is set. If something is, check sees to it that everything is that must be.
+func (p RetryPolicy) off() bool {
+	return p.MaxRetries == 0 && p.BackoffBase == 0 && p.BackoffCap == 0 && p.Jitter == 0 && p.BackoffFunc == nil &&
+		!p.RetryAfter && p.MaxRetryAfter == 0 && p.Methods == nil && p.ExceptMethods == nil && p.BufferLimit == 0 &&
+		p.RetryIf == nil
+}
+
+func (d *draft) startRetry() {
+	d.given |= usesRetry
+	d.noRetries = false
+	if d.Retry.off() {
+		d.Retry = Standard.Config().Retry
+	}
+}
+
+func (d *draft) endRetry() {
+	if d.noRetries {
+		Off.retry(d)
+	}
+}
+
+func (d *draft) applyRetry(opts []RetryOption) {
+	d.startRetry()
+	for _, o := range opts {
+		if o == nil {
+			d.refuseNil("Retry(%s)")
+			continue
+		}
+		o.retry(d)
+	}
+	d.endRetry()
+}
+
+// maxDelay bounds the waits between attempts.
+const maxDelay = 24 * time.Hour
+
+func isDelay(d time.Duration) bool { return d >= 0 && d <= maxDelay }
+
+// backoffClashes reports whether the first wait would exceed the longest.
+func (d *draft) backoffClashes() bool {
+	p := d.Retry
+	return p.BackoffFunc == nil && isDelay(p.BackoffBase) && isDelay(p.BackoffCap) &&
+		p.BackoffCap > 0 && p.BackoffBase > p.BackoffCap
+}
+
+func (d *draft) fitBackoff() {
+	switch {
+	case !d.backoffClashes():
+	case !d.given.has(gaveCap):
+		d.Retry.BackoffCap = d.Retry.BackoffBase
+	case !d.given.has(gaveBase):
+		d.Retry.BackoffBase = d.Retry.BackoffCap
+	}
+}
+
+func (d *draft) checkRetry() {
+	p := d.Retry
+	if p.off() && !d.given.has(usesRetry) {
+		return
+	}
+	least := 1
+	if p.MaxRetries < 0 {
+		least = 0 // what can be said with the option
+	}
+	d.checkCount("Retry(MaxRetries(%s))", p.MaxRetries, least, math.MaxInt)
+	d.checkBackoff()
+	d.checkDuration("Retry(MaxRetryAfter(%s))", p.MaxRetryAfter, 0, maxDelay, "")
+	d.checkMethods()
+	d.checkCount("Retry(BufferLimit(%s))", p.BufferLimit, 0, math.MaxInt)
+}
+
+func (d *draft) checkBackoff() {
+	p := d.Retry
+	if p.BackoffFunc != nil {
+		return
+	}
+	both := short(p.BackoffBase) + ", " + short(p.BackoffCap)
+	if !isDelay(p.BackoffBase) {
+		d.refuse("Retry(Backoff(%s))", both, "the base must be 0s to 24h", "")
+	}
+	if !isDelay(p.BackoffCap) {
+		d.refuse("Retry(Backoff(%s))", both, "the cap must be 0s to 24h", "0 is none")
+	}
+	if d.backoffClashes() {
+		d.refuse("Retry(Backoff(%s))", both, "the base must not exceed the cap", "a cap of 0 is none")
+	}
+	if p.Jitter < Decorrelated || p.Jitter > NoJitter {
+		d.refuse("Retry(%s)", p.Jitter.String(), "must be Decorrelated, FullJitter or NoJitter",
+			needed("Retry(Jitter)", p.Jitter == 0))
+	}
+}
+
+func (d *draft) checkMethods() {
+	p := d.Retry
+	methods, except := quoteAll(p.Methods), quoteAll(p.ExceptMethods)
+	if p.Methods != nil && len(p.Methods) == 0 {
+		d.refuse("Retry(RetryMethods(%s))", "", "must name a method", "Retry(Off) retries none")
+	}
+	if len(p.Methods) > 0 && len(p.ExceptMethods) > 0 {
+		d.refuse("Retry(RetryMethods(%s))", methods, "excludes Retry(ExceptMethods("+except+"))", "give one of them")
+	}
+	if slices.ContainsFunc(p.Methods, notToken) {
+		d.refuse("Retry(RetryMethods(%s))", methods, "must be HTTP methods", "")
+	}
+	if slices.ContainsFunc(p.ExceptMethods, notToken) {
+		d.refuse("Retry(ExceptMethods(%s))", except, "must be HTTP methods", "")
+	}
+}
+
+func quoteAll(list []string) string {
+	quoted := make([]string, len(list))
+	for i, s := range list {
+		quoted[i] = quote(s)
+	}
+	return strings.Join(quoted, ", ")
+}
+
+// notToken reports whether s is not a token, and hence no method (RFC 9110, sections 5.6.2 and 9.1).
+func notToken(s string) bool {
+	return s == "" || strings.ContainsFunc(s, func(r rune) bool {
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+		return !letter && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
+	})
+}

@@ -1,0 +1,189 @@
+package resilient
+
+import (
+	"sync"
+	"time"
+
+	"github.com/jonboulle/clockwork"
+
+	"github.com/a-seed-e0941262/resilient/internal/gate"
+	"github.com/a-seed-e0941262/resilient/internal/pipeline"
+)
+
+// shared is what the clients of one name share: their states, and what they agreed on for them. It is the pool that they
+// take their states from.
+//
+// # Why a client reads the gates of a state without a lock
+//
+// A gate is written once, from nil, under mu: when the state is made, or when the first client joins that has the strategy
+// on. A client reads the gate of a strategy only if it has the strategy on itself, so it joined then or later, and the write
+// came before: for a state that existed already because its calls begin after Build has returned, for one made later
+// because it takes the state out of the map that it was put in after the write. Who reads gates on behalf of no client,
+// as a snapshot does, holds mu.
+type shared struct {
+	*timeline
+	perAuthority bool
+	only         *pipeline.State // unless perAuthority
+
+	limit, budget, breaker terms // guarded by the registry's mu
+
+	mu          sync.Mutex // guards what follows, and the gates of every state
+	newLimit    func() *gate.Limit
+	newBudget   func() *gate.Budget
+	newBreaker  func() *gate.Breaker
+	isolated    bool
+	budgetNamed bool // the budget is not the state's own
+	permits     int
+	authorities
+}
+
+// A timeline is what the gates' time is measured on.
+type timeline struct {
+	clock clockwork.Clock
+	epoch time.Time
+}
+
+// sameClock reports whether a and b are one clock. Clocks that can't be compared, for which == panics, are not.
+func sameClock(a, b clockwork.Clock) (same bool) {
+	defer func() { _ = recover() }()
+	return a == b
+}
+
+func newShared(d *draft, t *timeline) *shared {
+	s := &shared{timeline: t, perAuthority: d.PerAuthority, authorities: authorities{most: maxAuthorities}}
+	if !s.perAuthority {
+		s.only = &pipeline.State{Clock: t.clock, Epoch: t.epoch}
+	}
+	return s
+}
+
+// Terms are what clients that share a gate agreed on, and the client that set them. They are zero until there is one.
+type terms struct {
+	by       string
+	settings []term
+}
+
+// A term is one setting, as it is typed.
+type term struct{ option, value string }
+
+func (t term) String() string { return t.option + "(" + t.value + ")" }
+
+// agree notes where d asks for other settings than the terms are.
+func (t terms) agree(d *draft, verb string, settings []term) {
+	for i, held := range t.settings {
+		if asked := settings[i]; asked != held {
+			d.fault(ConfigError{
+				Setting: verb + "(" + asked.String() + ")",
+				Value:   asked.value,
+				Rule:    "differs from " + held.String() + " of client " + quote(t.by) + ", which shares its state",
+				Fix:     "give both the same, or use another name or Registry",
+			})
+		}
+	}
+}
+
+// agree notes where d differs from the clients of its name that joined before.
+func (s *shared) agree(d *draft) {
+	if d.PerAuthority != s.perAuthority {
+		rule := "another client of this name was built without it"
+		if s.perAuthority {
+			rule = "is missing: another client of this name was built with it"
+		}
+		d.fault(ConfigError{
+			Setting: "PerAuthority()",
+			Rule:    rule,
+			Fix:     "give it to both or to none, or use another name or Registry",
+		})
+		return // budgets are named by it
+	}
+	if !sameClock(d.clock, s.clock) {
+		d.fault(ConfigError{
+			Setting: "Clock",
+			Rule:    "another client of this name goes by another clock",
+			Fix:     "give both the same, or use another name or Registry",
+		})
+	}
+	if !d.Concurrency.off() {
+		s.limit.agree(d, "Concurrency", d.Concurrency.settings())
+	}
+	if !d.Budget.off() {
+		s.budget.agree(d, "Budget", budgetSettings(d))
+	}
+	if !d.Breaker.off() {
+		s.breaker.agree(d, "Breaker", d.Breaker.settings())
+	}
+}
+
+// budgetSettings are the budget's, and which one it is.
+func budgetSettings(d *draft) []term {
+	return append(d.Budget.settings(), term{"BudgetName", quote(budgetName(d))})
+}
+
+// add makes a client that agrees one of those that share s. The strategies that it is the first to have on are set up, in
+// the states that there are, too. The budget is the named one, or nil if there is none.
+func (s *shared) add(d *draft, b *namedBudget) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.limit.settings == nil && !d.Concurrency.off() {
+		s.limit = terms{d.name, d.Concurrency.settings()}
+		s.newLimit = d.Concurrency.gate
+		s.permits = d.Concurrency.Permits
+	}
+	if s.budget.settings == nil && !d.Budget.off() {
+		s.budget = terms{d.name, budgetSettings(d)}
+		s.newBudget = d.Budget.gate
+		if b != nil {
+			s.newBudget = func() *gate.Budget { return b.budget }
+			s.budgetNamed = true
+		}
+	}
+	if s.breaker.settings == nil && !d.Breaker.off() {
+		s.breaker = terms{d.name, d.Breaker.settings()}
+		policy, attempt := d.Breaker, d.Timeout.PerAttempt
+		s.newBreaker = func() *gate.Breaker { return policy.gate(attempt) }
+	}
+	s.longest = max(s.longest, d.Budget.SamplingDuration, d.Breaker.SamplingDuration, d.Breaker.BreakDuration)
+	s.each(s.equip)
+}
+
+// equip gives a state the gates that it lacks. It wants mu held, or a state that nobody else has.
+func (s *shared) equip(state *pipeline.State) {
+	if state.Limit == nil && s.newLimit != nil {
+		state.Limit = s.newLimit()
+	}
+	if state.Budget == nil && s.newBudget != nil {
+		state.Budget = s.newBudget()
+	}
+	if state.Breaker == nil && s.newBreaker != nil {
+		state.Breaker = s.newBreaker()
+		if s.isolated {
+			state.Breaker.Isolate(state.Now())
+		}
+	}
+}
+
+// each calls f for every state there is. It wants mu held.
+func (s *shared) each(f func(*pipeline.State)) {
+	if s.only != nil {
+		f(s.only)
+		return
+	}
+	s.slots.Range(func(_, value any) bool {
+		f(&value.(*slot).State)
+		return true
+	})
+}
+
+// isolate holds all breakers open, or lets them go.
+func (s *shared) isolate(isolated bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.isolated = isolated
+	s.each(func(state *pipeline.State) {
+		if isolated {
+			state.Breaker.Isolate(state.Now())
+		} else {
+			state.Breaker.Release(state.Now())
+		}
+	})
+}

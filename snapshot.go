@@ -1,0 +1,159 @@
+package resilient
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/a-seed-e0941262/resilient/internal/gate"
+	"github.com/a-seed-e0941262/resilient/internal/pipeline"
+)
+
+// A Snapshot is what one state of a [Registry] holds at one moment.
+type Snapshot struct {
+	// Client is the name of the clients that share the state.
+	Client string `json:"client"`
+
+	// Authority is scheme://host:port of those that are called, or empty unless the clients keep their state
+	// PerAuthority.
+	Authority string `json:"authority,omitempty"`
+
+	// Concurrency is nil if no client of the name has a concurrency limit.
+	Concurrency *ConcurrencySnapshot `json:"concurrency,omitempty"`
+
+	// Budget is nil if no client of the name has a retry budget. A budget that several states draw on is in all of them.
+	Budget *BudgetSnapshot `json:"budget,omitempty"`
+
+	// Breaker is nil if no client of the name has a circuit breaker.
+	Breaker *BreakerSnapshot `json:"breaker,omitempty"`
+
+	// RetriesDenied counts the retries that were not made, by the Reason of [RetryDenied]. It has an entry for every reason.
+	RetriesDenied map[string]uint64 `json:"retriesDenied"`
+
+	// Rejected counts the calls and attempts that were turned away, by the Gate of [Rejected]. It has an entry for every
+	// gate.
+	Rejected map[string]uint64 `json:"rejected"`
+}
+
+// A ConcurrencySnapshot is what a concurrency limit holds.
+type ConcurrencySnapshot struct {
+	// Permits is how many calls may run at once.
+	Permits int `json:"permits"`
+
+	// InUse is how many run.
+	InUse int `json:"inUse"`
+
+	// Queued is how many wait for a permit.
+	Queued int `json:"queued"`
+}
+
+// A BudgetSnapshot is what a retry budget holds.
+type BudgetSnapshot struct {
+	// Phase is below_minimum, enforcing or exhausted: every retry is made, there is allowance left, or none.
+	Phase string `json:"phase"`
+
+	// Requests is the number of calls in the window.
+	Requests uint64 `json:"requests"`
+
+	// Retries is the number of retries in the window.
+	Retries uint64 `json:"retries"`
+
+	// Allowance is how many retries the window may hold. It is 0 in the phase below_minimum, in which it is not in force.
+	Allowance uint64 `json:"allowance"`
+}
+
+// A BreakerSnapshot is what a circuit breaker holds.
+type BreakerSnapshot struct {
+	// State is closed, open, half-open or isolated.
+	State string `json:"state"`
+
+	// Requests is the number of attempts in the window.
+	Requests uint64 `json:"requests"`
+
+	// Failures is how many of them failed.
+	Failures uint64 `json:"failures"`
+
+	// RetryAfter is how long the circuit will stay open at least. It is 0 if it isn't, or if nobody knows.
+	RetryAfter time.Duration `json:"retryAfterNs"`
+}
+
+// Snapshot returns what is held for every client name and authority, sorted by both. Counters begin with the state: the one
+// of an authority that was not called for long is removed when room is needed, and its counters with it.
+func (r *Registry) Snapshot() []Snapshot {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := []Snapshot{} // not nil, which JSON has another form for
+	for name, s := range r.clients {
+		all = s.snapshot(name, all)
+	}
+	slices.SortFunc(all, func(a, b Snapshot) int {
+		if c := strings.Compare(a.Client, b.Client); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Authority, b.Authority)
+	})
+	return all
+}
+
+func (s *shared) snapshot(name string, all []Snapshot) []Snapshot {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.each(func(state *pipeline.State) {
+		all = append(all, Snapshot{
+			Client:        name,
+			Authority:     state.Authority,
+			Concurrency:   s.snapshotLimit(state),
+			Budget:        snapshotBudget(state),
+			Breaker:       snapshotBreaker(state),
+			RetriesDenied: denied(state),
+			Rejected:      rejected(state),
+		})
+	})
+	return all
+}
+
+func (s *shared) snapshotLimit(state *pipeline.State) *ConcurrencySnapshot {
+	if state.Limit == nil {
+		return nil
+	}
+	inUse, queued := state.Limit.Stats()
+	return &ConcurrencySnapshot{Permits: s.permits, InUse: inUse, Queued: queued}
+}
+
+func snapshotBudget(state *pipeline.State) *BudgetSnapshot {
+	if state.Budget == nil {
+		return nil
+	}
+	b := state.Budget.State(state.Now())
+	if b.Phase == gate.BelowMinimum {
+		b.Allowance = 0 // not in force, rather than a number without end
+	}
+	return &BudgetSnapshot{Phase: b.Phase.String(), Requests: b.Requests, Retries: b.Retries, Allowance: b.Allowance}
+}
+
+func snapshotBreaker(state *pipeline.State) *BreakerSnapshot {
+	if state.Breaker == nil {
+		return nil
+	}
+	b := state.Breaker.Stats(state.Now())
+	return &BreakerSnapshot{
+		State: b.State.String(), Requests: b.Requests, Failures: b.Failures, RetryAfter: b.RetryAfter,
+	}
+}
+
+func denied(state *pipeline.State) map[string]uint64 {
+	counts := make(map[string]uint64, pipeline.Reasons)
+	for i := range pipeline.Reasons {
+		reason := pipeline.Reason(i)
+		counts[reason.String()] = state.Denied(reason)
+	}
+	return counts
+}
+
+func rejected(state *pipeline.State) map[string]uint64 {
+	counts := map[string]uint64{}
+	for _, g := range []pipeline.Gate{pipeline.GateConcurrency, pipeline.GateBreaker} {
+		counts[g.String()] = state.Rejected(g)
+	}
+	return counts
+}

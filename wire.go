@@ -1,0 +1,129 @@
+package resilient
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/a-seed-e0941262/resilient/internal/pipeline"
+	"github.com/cenkalti/backoff/v5"
+)
+
+// newTransport makes the transport of a checked draft: the one place where the
+// words and numbers of a Config become a pipeline.
+func newTransport(d *draft, pool pipeline.Pool) *transport {
+	return &transport{base: d.base, pipeline: pipeline.New(pipeline.Config{
+		Base:              d.base,
+		Clock:             d.clock,
+		Pool:              pool,
+		Errors:            words{d.name},
+		Observe:           observe(d.name, d.observers),
+		Total:             d.Timeout.Total,
+		TotalIncludesBody: d.Timeout.TotalIncludesBody,
+		Attempt:           d.Timeout.PerAttempt,
+		BodyIdle:          d.Timeout.BodyIdle,
+		Concurrency:       d.Concurrency.Permits > 0,
+		Breaker:           breakerConfig(d.Breaker),
+		Retry:             retryConfig(d),
+		Discard:           pipeline.DiscardConfig{Bytes: discardBytes, Time: discardTime},
+		NewKey:            newKey(d.Idempotency),
+	})}
+}
+
+func breakerConfig(p BreakerPolicy) pipeline.BreakerConfig {
+	c := pipeline.BreakerConfig{On: !p.off(), UntilRetryAfter: p.BreakUntilRetryAfter, Duration: nil}
+	if f := p.BreakDurationFunc; f != nil {
+		c.Duration = func(b pipeline.Break) time.Duration { return f(publicBreak(b)) }
+	}
+	return c
+}
+
+func publicBreak(b pipeline.Break) Break {
+	return Break{
+		FailureRatio: float64(b.Failures) / float64(max(b.Requests, 1)),
+		Failures:     int(b.Failures),
+		Breaks:       int(b.Breaks),
+		Attempt:      publicAttempt(b.Attempt),
+	}
+}
+
+func retryConfig(d *draft) pipeline.RetryConfig {
+	c := pipeline.RetryConfig{
+		Max:         d.Retry.MaxRetries,
+		Backoff:     backoffs(d.Retry),
+		If:          nil,
+		Budget:      !d.Budget.off(),
+		RetryAfter:  d.Retry.RetryAfter,
+		Longest:     d.Retry.MaxRetryAfter,
+		Methods:     d.Retry.Methods,
+		Except:      d.Retry.ExceptMethods,
+		Unprocessed: d.Idempotency.UnprocessedOnly,
+		Ambiguous:   d.Idempotency.AmbiguousStatuses,
+		BufferLimit: d.Retry.BufferLimit,
+	}
+	if f := d.Retry.RetryIf; f != nil {
+		c.If = func(a pipeline.Attempt) bool { return f(publicAttempt(a)) }
+	}
+	return c
+}
+
+// backoffs returns what makes the delays of one call; they are not shared.
+func backoffs(p RetryPolicy) func() backoff.BackOff {
+	switch {
+	case p.BackoffFunc != nil:
+		return p.BackoffFunc
+	case p.Jitter == Decorrelated:
+		return func() backoff.BackOff { return pipeline.Decorrelated(p.BackoffBase, p.BackoffCap, rand.Float64) }
+	default:
+		return func() backoff.BackOff {
+			return pipeline.Exponential(p.BackoffBase, p.BackoffCap, p.Jitter == FullJitter)
+		}
+	}
+}
+
+// observe turns the pipeline's events into the public ones; nil if nobody listens.
+func observe(client string, observers []Observer) func(context.Context, pipeline.Event) {
+	if len(observers) == 0 {
+		return nil
+	}
+	return func(ctx context.Context, e pipeline.Event) {
+		public := publicEvent(Source{Client: client, Authority: e.Authority}, e)
+		for _, o := range observers {
+			o(ctx, public)
+		}
+	}
+}
+
+func publicEvent(s Source, e pipeline.Event) Event {
+	a := publicAttempt(e.Attempt)
+	switch e.Kind {
+	case pipeline.AttemptDone:
+		return AttemptDone{s, a}
+	case pipeline.RetryScheduled:
+		return RetryScheduled{Source: s, Failed: a, Delay: e.Delay, RetryAfter: e.RetryAfter}
+	case pipeline.RetryDenied:
+		return RetryDenied{Source: s, Failed: a, Reason: e.Reason.String()}
+	case pipeline.Redispatched:
+		return Redispatched{Source: s, Failed: a}
+	case pipeline.Rejected:
+		return Rejected{Source: s, Gate: e.Gate.String(), RetryAfter: e.Delay}
+	case pipeline.BreakerChanged:
+		return BreakerChanged{
+			Source: s, From: e.Change.From.String(), To: e.Change.To.String(),
+			Requests: e.Change.Requests, Failures: e.Change.Failures, Break: e.Change.Break,
+		}
+	default:
+		done := CallDone{Source: s, Attempts: e.Attempts, Err: a.Err, Duration: e.Duration}
+		if a.Response != nil {
+			done.Status = a.Response.StatusCode
+		}
+		return done
+	}
+}
+
+func publicAttempt(a pipeline.Attempt) Attempt {
+	return Attempt{
+		Number: a.Number, Request: a.Request, Response: a.Response, Err: a.Err,
+		Transient: a.Transient, Conclusion: Conclusion(a.Conclusion), Duration: a.Duration,
+	}
+}

@@ -1,0 +1,150 @@
+package resilient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/a-seed-e0941262/resilient/internal/pipeline"
+)
+
+// What a call can end with that is not the transport's own error. Each is found
+// with errors.Is through the *url.Error of the client.
+var (
+	// ErrCircuitOpen: the circuit breaker is open, or half-open with its probe
+	// on the way, or isolated. Nothing was sent. See [RejectedError.RetryAfter].
+	ErrCircuitOpen = errors.New("circuit breaker is open")
+	// ErrConcurrencyLimit: all permits are taken and the queue is full. Nothing was sent.
+	ErrConcurrencyLimit = errors.New("concurrency limit reached")
+	// ErrAttemptTimeout: the last attempt had no response headers in time. The
+	// server may have processed it.
+	ErrAttemptTimeout = errors.New("attempt timeout")
+	// ErrTotalTimeout: the call, waits included, had no response headers in time
+	// (or no complete body, with TotalIncludesBody). The server may have processed it.
+	ErrTotalTimeout = errors.New("total timeout")
+	// ErrBodyIdle: the response's body brought no bytes for too long. It comes
+	// from reading the body.
+	ErrBodyIdle = errors.New("body idle timeout")
+)
+
+// A RejectedError is a call or a retry that a gate did not let through. It
+// unwraps to [ErrCircuitOpen] or [ErrConcurrencyLimit], and for an open circuit
+// to what opened it.
+type RejectedError struct {
+	// Client is the name given to New.
+	Client string
+	// Gate is concurrency_limit or circuit_breaker.
+	Gate string
+	// RetryAfter is how long the gate will stay shut at least. Never negative;
+	// 0 is not known.
+	RetryAfter time.Duration
+
+	causes []error // what the circuit was opened for, and what this call met itself
+}
+
+func (e *RejectedError) Error() string {
+	s := fmt.Sprintf("resilient: client %q: %v", e.Client, e.sentinel())
+	if e.RetryAfter > 0 {
+		s += fmt.Sprintf(", retry after %v", e.RetryAfter)
+	}
+	if n := len(e.causes); n > 0 {
+		s += fmt.Sprintf(" (last failure: %v)", e.causes[n-1])
+	}
+	return s
+}
+
+// Unwrap returns the sentinel and the failures that led to the refusal.
+func (e *RejectedError) Unwrap() []error { return append([]error{e.sentinel()}, e.causes...) }
+
+func (e *RejectedError) sentinel() error {
+	if e.Gate == pipeline.GateConcurrency.String() {
+		return ErrConcurrencyLimit
+	}
+	return ErrCircuitOpen
+}
+
+// words makes the errors of one client's calls.
+type words struct{ client string }
+
+func (w words) Rejected(g pipeline.Gate, retryAfter time.Duration, causes ...error) error {
+	return &RejectedError{Client: w.client, Gate: g.String(), RetryAfter: retryAfter, causes: causes}
+}
+
+func (w words) TimedOut(l pipeline.Limit, after time.Duration, cause error) error {
+	return &timeoutError{client: w.client, limit: l, after: after, cause: cause}
+}
+
+func (w words) Interrupted(err, cause, last error) error {
+	return &interruptedError{client: w.client, err: err, cause: cause, last: last}
+}
+
+func (w words) NoResponse() error {
+	return fmt.Errorf("resilient: client %q: the transport returned neither a response nor an error; "+
+		"a RoundTripper must return one of them", w.client)
+}
+
+func (w words) Status(code int) error {
+	return fmt.Errorf("status %d %s", code, http.StatusText(code))
+}
+
+// A timeoutError is one of our own limits on time.
+type timeoutError struct {
+	client string
+	limit  pipeline.Limit
+	after  time.Duration
+	cause  error // what the transport said when it was cut; may be nil
+}
+
+func (e *timeoutError) sentinel() error {
+	return [...]error{
+		pipeline.LimitTotal:    ErrTotalTimeout,
+		pipeline.LimitAttempt:  ErrAttemptTimeout,
+		pipeline.LimitBodyIdle: ErrBodyIdle,
+	}[e.limit]
+}
+
+func (e *timeoutError) Error() string {
+	return fmt.Sprintf("resilient: client %q: %v after %v", e.client, e.sentinel(), e.after)
+}
+
+// Timeout and Temporary make it a net.Error, as net/http's timeouts are.
+func (e *timeoutError) Timeout() bool   { return true }
+func (e *timeoutError) Temporary() bool { return true }
+
+func (e *timeoutError) Is(target error) bool {
+	return target == e.sentinel() || target == context.DeadlineExceeded
+}
+
+func (e *timeoutError) Unwrap() error { return e.cause }
+
+// An interruptedError is a caller who left while the call was waiting: the
+// context's own error and cause, and what the call had come to.
+type interruptedError struct {
+	client           string
+	err, cause, last error
+}
+
+func (e *interruptedError) Error() string {
+	s := fmt.Sprintf("resilient: client %q: %v", e.client, e.err)
+	if e.cause != nil && e.cause != e.err { //nolint:errorlint // the very same error adds nothing
+		s += fmt.Sprintf(": %v", e.cause)
+	}
+	if e.last != nil {
+		s += fmt.Sprintf(" while waiting to retry (last attempt: %v)", e.last)
+	}
+	return s
+}
+
+func (e *interruptedError) Timeout() bool { return errors.Is(e.err, context.DeadlineExceeded) }
+
+func (e *interruptedError) Unwrap() []error {
+	var all []error
+	for _, err := range []error{e.err, e.cause, e.last} {
+		if err != nil {
+			all = append(all, err)
+		}
+	}
+	return all
+}
