@@ -2,11 +2,13 @@ package resilient
 
 import (
 	"math"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/a-seed-e0941262/resilient/internal/pipeline"
 	"github.com/cenkalti/backoff/v5"
 )
 
@@ -278,4 +280,18 @@ func notToken(s string) bool {
 		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 		return !letter && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
 	})
+}
+
+// backoffs returns what makes the delays of one call; they are not shared.
+func backoffs(p RetryPolicy) func() backoff.BackOff {
+	switch {
+	case p.BackoffFunc != nil:
+		return p.BackoffFunc
+	case p.Jitter == Decorrelated:
+		return func() backoff.BackOff { return pipeline.Decorrelated(p.BackoffBase, p.BackoffCap, rand.Float64) }
+	default:
+		return func() backoff.BackOff {
+			return pipeline.Exponential(p.BackoffBase, p.BackoffCap, p.Jitter == FullJitter)
+		}
+	}
 }

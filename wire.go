@@ -2,11 +2,9 @@ package resilient
 
 import (
 	"context"
-	"math/rand/v2"
 	"time"
 
 	"github.com/a-seed-e0941262/resilient/internal/pipeline"
-	"github.com/cenkalti/backoff/v5"
 )
 
 // newTransport makes the transport of a checked draft: the one place where the
@@ -65,20 +63,6 @@ func retryConfig(d *draft) pipeline.RetryConfig {
 		c.If = func(a pipeline.Attempt) bool { return f(publicAttempt(a)) }
 	}
 	return c
-}
-
-// backoffs returns what makes the delays of one call; they are not shared.
-func backoffs(p RetryPolicy) func() backoff.BackOff {
-	switch {
-	case p.BackoffFunc != nil:
-		return p.BackoffFunc
-	case p.Jitter == Decorrelated:
-		return func() backoff.BackOff { return pipeline.Decorrelated(p.BackoffBase, p.BackoffCap, rand.Float64) }
-	default:
-		return func() backoff.BackOff {
-			return pipeline.Exponential(p.BackoffBase, p.BackoffCap, p.Jitter == FullJitter)
-		}
-	}
 }
 
 // observe turns the pipeline's events into the public ones; nil if nobody listens.
