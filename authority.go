@@ -13,8 +13,8 @@ import (
 	"github.com/a-seed-e0941262/resilient/internal/pipeline"
 )
 
-// An authority is whom a request goes to, as far as it matters for what is known about them: scheme, host and port. The
-// user is left out, and so is the Host header, which need not name who is connected to.
+// An authority is where a request goes: scheme, host and port of its URL. The user is left out, and the Host header is not
+// looked at, for the connection doesn't depend on it.
 type authority struct{ scheme, host, port string }
 
 // authorityOf allocates nothing if the URL's scheme and host are in lower case.

@@ -22,7 +22,7 @@ type BreakerPolicy struct {
 	MinimumThroughput int
 
 	// SamplingDuration is the window over which attempts are counted: 500ms or more, and at least twice the attempt
-	// timeout, for else the attempts that time out would outlive the window that they are counted in.
+	// timeout, so that attempts that time out are still seen together.
 	SamplingDuration time.Duration
 
 	// BreakDuration is how long the circuit stays open: 500ms or more.
@@ -31,9 +31,10 @@ type BreakerPolicy struct {
 	// BreakUntilRetryAfter makes a break last at least as long as the Retry-After of the response that caused it says.
 	BreakUntilRetryAfter bool
 
-	// BreakDurationFunc, if it is not nil, replaces BreakDuration for each break, which then only bounds how long a probe
-	// is waited for. What it returns is not limited; a negative duration counts as 0. It runs on the goroutine of the call
-	// that opened the circuit, after every lock is released.
+	// BreakDurationFunc, if it is not nil, gives the length of each break instead of BreakDuration, which then only bounds
+	// how long a probe is waited for. It is free to return any length; a negative one counts as 0. It runs on the goroutine
+	// of the call that opened the circuit, and is that call's client's: clients that share a breaker must all have one, or
+	// none.
 	BreakDurationFunc func(Break) time.Duration `json:"-"`
 }
 
@@ -185,8 +186,7 @@ func (d *draft) checkBreaker() {
 	}
 }
 
-// settings is what clients that share a breaker must agree on. Functions can't be compared: there must be one in both
-// clients or in none.
+// settings is what clients that share a breaker must agree on. Functions can't be compared, but whether there is one.
 func (p BreakerPolicy) settings() []term {
 	function := "none"
 	if p.BreakDurationFunc != nil {

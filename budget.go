@@ -12,16 +12,16 @@ import (
 // than that on top of its load. A retry that the budget does not cover is not made, and the caller gets the outcome at
 // hand. The zero policy is off.
 type BudgetPolicy struct {
-	// RetryRatio is how many retries there may be for each call in the window: 0 to 1, kept in parts per million and
-	// rounded down to whole retries. 0 allows none beyond what the two settings for low volume let through. The idea
+	// RetryRatio is how many retries there may be for each call in the window: 0 to 1, kept in parts per million; the
+	// allowance is rounded down. 0 allows none but those that MinimumThroughput or LowVolumeRetries let through. The idea
 	// and the usual tenth are those of Google's SRE book, chapter "Handling Overload".
 	RetryRatio float64
 
 	// SamplingDuration is the window over which calls and retries are counted: 1s to 24h.
 	SamplingDuration time.Duration
 
-	// MinimumThroughput is the number of calls in the window below which every retry is made: 1 or more, where 1 has the
-	// ratio in force from the first call on. It is unused, and may be 0, if LowVolumeRetries is set.
+	// MinimumThroughput is the number of calls in the window below which every retry is made: 1 or more. With 1 the ratio
+	// is in force from the first call on. It is unused, and may be 0, if LowVolumeRetries is set.
 	MinimumThroughput int
 
 	// LowVolumeRetries, if it is not 0, replaces MinimumThroughput: the window may hold that many retries however few

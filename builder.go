@@ -23,6 +23,8 @@ import (
 // There is one method for each strategy. Used on a strategy that is off it switches it on, with Standard's values (the
 // budget with Conservative's), and applies its options, in order; with the option [Off] it switches it off. The timeouts
 // are settings of their own, each off at zero, and so are those of idempotency.
+//
+// The zero Builder has no name, and can't be built: begin with [New].
 type Builder struct {
 	name  string
 	from  origin
@@ -48,8 +50,8 @@ func New(name string) Builder {
 // Defaults sets what the other settings are changes to: a [Preset], a [Config] written by hand, or another [Builder],
 // whose configuration alone is taken over.
 //
-// The values of a preset yield to what the builder is told where the two don't fit, the attempt timeout to a shorter
-// total timeout, say; [Builder.Config] shows what they became. All that a Config says is taken for meant.
+// Where a preset's value and one that the builder is told don't fit, the preset's yields, as its attempt timeout does to a
+// shorter total timeout; [Builder.Config] shows what it became. All that a Config says is meant, and does not yield.
 func (b Builder) Defaults(from Configurer) Builder {
 	switch from := pointedTo(from).(type) {
 	case nil:

@@ -19,7 +19,7 @@ func mistakes(b resilient.Builder) string {
 	if err == nil {
 		return ""
 	}
-	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // the join itself is meant
+	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {
 		return "not joined: " + err.Error()
 	}
@@ -150,6 +150,8 @@ func TestArgumentsAreCopied(t *testing.T) {
 	is.Equal(except.Config().Retry.ExceptMethods, []string{"PUT"}) // and what is in a Config
 	is.Equal(b.Config().Timeout.Total, 5*time.Second)              // and the client
 
+	is.Equal(b.JSON([]byte(`{"retry": {"methods": ["PUT"]}}`)).Config().Retry.Methods, []string{"PUT"}) // a document has a list of its own
+	is.Equal(b.Config().Retry.Methods, []string{"GET"})                                                 // and does not write into the other
 	b.Config().Retry.Methods[0] = "x"
 	is.Equal(b.Config().Retry.Methods, []string{"GET"}) // what Config returns is a copy, too
 }

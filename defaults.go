@@ -55,16 +55,16 @@ const (
 	// None has every strategy off.
 	None Preset = iota + 1
 
-	// Standard is for calls that may be made again: retries, a circuit breaker, a concurrency limit and timeouts. What a
-	// [New] client does without Defaults.
+	// Standard is for calls that may be made again: retries, a circuit breaker, a concurrency limit and timeouts. It is what
+	// [New] starts from.
 	Standard
 
-	// Conservative is for calls that had better not be made too often: one retry within a budget, and none for a request
-	// that may have had its effect.
+	// Conservative is for calls that had better not be made too often: one retry, within a budget, and none of a request
+	// that is not idempotent and may have been processed.
 	Conservative
 
-	// AI is for slow, dear calls under a quota: long timeouts, patient retries within a budget that heed what the server
-	// asks for.
+	// AI is for slow and expensive calls under a quota: long timeouts, and patient retries within a budget, which come when
+	// the server says.
 	AI
 )
 
@@ -119,7 +119,7 @@ func standard() Config {
 			Jitter:        Decorrelated,
 			RetryAfter:    true,
 			MaxRetryAfter: 0,
-			BufferLimit:   64 << 10, // ours: .NET buffers nothing. The order of a socket buffer, and larger than most JSON
+			BufferLimit:   64 << 10, // not .NET's, which buffers nothing: it holds most bodies, and is what a socket takes
 		},
 		Breaker: BreakerPolicy{
 			FailureRatio:      0.1,
@@ -171,14 +171,14 @@ func ai() Config {
 	return c
 }
 
-// What is read of a response that nobody will see, so that its connection can be used again: as much as arrives soon. To
-// read on would cost more than a new connection does.
+// What is read of a response that nobody will see, so that its connection can be used again. It is what arrives soon: to
+// wait for more would cost more than a new connection does.
 const (
 	discardBytes = 64 << 10
 	discardTime  = 100 * time.Millisecond
 )
 
-// maxAuthorities bounds how many authorities a client name keeps state for, with PerAuthority. One takes some 2 KiB: a
-// window of the budget, a window of the breaker, and counters. So all of them take 2 MiB, and a program that calls more
-// than a thousand hosts at once is a crawler, whose breakers open for hosts that it will not see again.
+// maxAuthorities bounds how many authorities a client name keeps state for, with PerAuthority. The state of one takes some
+// 2 KiB, most of it windows, so all of them take 2 MiB. Few programs but crawlers call more than a thousand hosts within
+// the length of a window; theirs lose what is known about the hosts that they left longest ago.
 const maxAuthorities = 1024

@@ -8,17 +8,17 @@ import (
 	"github.com/google/uuid"
 )
 
-// IdempotencyPolicy says how retries treat a request that may do harm when it is processed twice. Requests that may not
-// are those with the methods GET, HEAD, OPTIONS, TRACE, PUT, DELETE and QUERY (RFC 9110, section 9.2.2), and those with an
-// Idempotency-Key header. The zero policy makes no difference between the two.
+// IdempotencyPolicy says how retries treat a request that is not idempotent, and so may do harm when it is processed twice.
+// Idempotent are the methods GET, HEAD, OPTIONS, TRACE, PUT, DELETE and QUERY (RFC 9110, section 9.2.2), whatever has an
+// Idempotency-Key or X-Idempotency-Key header, and what is marked [Replayable]. The zero policy makes no difference.
 type IdempotencyPolicy struct {
 	// UnprocessedOnly retries a request that is not idempotent only if the failed attempt was certainly not processed:
-	// no connection, say, or status 503 or 429. After a timeout, which tells nothing, it is not retried.
+	// there was no connection, say, or the status is 503 or 429. After a timeout, which tells nothing, it is not retried.
 	UnprocessedOnly bool
 
 	// AmbiguousStatuses are the statuses, 100 to 999, after which such a request may have been processed, and is not
-	// retried. Nil is every status from 500 up except 503; an empty list that is not nil means that any response tells
-	// that it was not. It needs UnprocessedOnly.
+	// retried. Nil stands for all but 408, 421, 425, 429 and 503; with an empty list that is not nil, any response tells
+	// that the request was not processed. They need UnprocessedOnly.
 	AmbiguousStatuses []int
 
 	// GenerateKeys gives a POST or PATCH without an Idempotency-Key one, a random UUID: the same for every attempt of a

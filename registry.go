@@ -6,10 +6,9 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/jonboulle/clockwork"
-
 	"github.com/a-seed-e0941262/resilient/internal/gate"
 	"github.com/a-seed-e0941262/resilient/internal/pipeline"
+	"github.com/jonboulle/clockwork"
 )
 
 // A Registry holds the state that clients of one name share: the concurrency limit, the retry budget and the circuit
@@ -17,7 +16,7 @@ import (
 //
 // Clients have one name because they call one dependency, wherever in the program they are built. So the settings of a
 // strategy that two of them have on must be the same, and so must their clocks, or [Builder.Build] fails. One may have a
-// strategy off that the other has on.
+// strategy off that the other has on. A probe of the breaker may take as long as an attempt of the first client that has one.
 //
 // The zero Registry is empty and ready for use. It is safe for concurrent use.
 type Registry struct {
@@ -101,7 +100,7 @@ func budgetName(d *draft) string {
 
 // agree notes where d asks for another budget than the one of this name is.
 func (b *namedBudget) agree(d *draft, s *shared) {
-	if s.budget.settings == nil { // else its name agrees, and with it the settings do
+	if s.budget.settings == nil { // else the clients of this name have seen to it
 		b.terms.agree(d, "Budget", d.Budget.settings())
 	}
 	if b.timeline != s.timeline {

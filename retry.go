@@ -20,8 +20,8 @@ type RetryPolicy struct {
 	// document, turns retries off as [Off] does.
 	MaxRetries int
 
-	// BackoffBase is what the wait before the first retry is about; it doubles with every further one: 0 to 24h, and at
-	// most BackoffCap. 0 is no wait at all.
+	// BackoffBase is the wait before the first retry, before jitter: 0 to 24h, and at most BackoffCap. Each further wait is
+	// twice the one before. 0 is no wait at all.
 	BackoffBase time.Duration
 
 	// BackoffCap is the longest wait, taken after jitter: 0 to 24h, where 0 is none. It does not shorten a wait that the
@@ -31,28 +31,28 @@ type RetryPolicy struct {
 	// Jitter spreads the waits, so that clients that failed together do not come back together. It must be set.
 	Jitter Jitter
 
-	// BackoffFunc, if it is not nil, replaces BackoffBase, BackoffCap and Jitter. It is called once for each call that
-	// retries, and must be safe for concurrent use; what it returns is used by that call alone. A wait of
+	// BackoffFunc, if it is not nil, replaces BackoffBase, BackoffCap and Jitter. It is called once for each call, and must
+	// be safe for concurrent use; what it returns, which must not be nil, is used by that call alone. A wait of
 	// [backoff.Stop] ends the retries.
 	BackoffFunc func() backoff.BackOff `json:"-"`
 
-	// RetryAfter has a wait that the server asks for, with Retry-After (RFC 9110, section 10.2.3) or with retry-after-ms or
-	// x-ms-retry-after-ms, replace the backoff.
+	// RetryAfter honours the wait that a server asks for, with Retry-After (RFC 9110, section 10.2.3), retry-after-ms or
+	// x-ms-retry-after-ms: it replaces the backoff.
 	RetryAfter bool
 
 	// MaxRetryAfter is the longest wait that a server may ask for: 0 to 24h. A retry that would have to wait longer is not
 	// made. 0 is what the total timeout leaves, which always bounds it.
 	MaxRetryAfter time.Duration
 
-	// Methods, if not nil, are the only ones that are retried; ExceptMethods are never retried. At most one of the two may
-	// be set. They are compared with the method of the caller's request, with regard to case as net/http does.
+	// Methods, if not nil, are the only methods that are retried: one at least. They are compared with the method of the
+	// caller's request, and case matters, as it does to net/http. Methods and ExceptMethods exclude each other.
 	Methods []string
 
-	// ExceptMethods: see Methods.
+	// ExceptMethods are methods that are not retried. They are compared as Methods are.
 	ExceptMethods []string
 
-	// BufferLimit is how many bytes of a request body are kept for a retry if the request has no GetBody: 0 or more, 0 for
-	// none. A request with a longer body is sent once.
+	// BufferLimit is how many bytes of a request's body are kept for a retry if the request has no GetBody: 0 or more. 0
+	// keeps none. A request with a longer body is sent once.
 	BufferLimit int
 
 	// RetryIf, if it is not nil, says which outcomes are worth a retry, instead of [Attempt].Transient. It must be safe for

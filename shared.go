@@ -4,10 +4,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jonboulle/clockwork"
-
 	"github.com/a-seed-e0941262/resilient/internal/gate"
 	"github.com/a-seed-e0941262/resilient/internal/pipeline"
+	"github.com/jonboulle/clockwork"
 )
 
 // shared is what the clients of one name share: their states, and what they agreed on for them. It is the pool that they
@@ -15,11 +14,10 @@ import (
 //
 // # Why a client reads the gates of a state without a lock
 //
-// A gate is written once, from nil, under mu: when the state is made, or when the first client joins that has the strategy
-// on. A client reads the gate of a strategy only if it has the strategy on itself, so it joined then or later, and the write
-// came before: for a state that existed already because its calls begin after Build has returned, for one made later
-// because it takes the state out of the map that it was put in after the write. Who reads gates on behalf of no client,
-// as a snapshot does, holds mu.
+// A gate is written once, under mu: when its state is made, or when the first client that has the strategy on joins. A
+// client reads a gate only if it has the strategy on itself, so it joined no earlier. If the state was there when it
+// joined, the write came before its Build returned, and its calls came after. If the state was made later, it had the gate
+// before it was put into the map that the client takes it from. All other readers, such as a snapshot, hold mu.
 type shared struct {
 	*timeline
 	perAuthority bool

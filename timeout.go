@@ -5,8 +5,8 @@ import "time"
 // TimeoutPolicy bounds how long things may take. Its settings are independent: each is off at zero, and the zero policy
 // bounds nothing.
 //
-// Total and PerAttempt end at the response headers, so that neither cuts a body that flows, however long it is; BodyIdle
-// is for bodies that do not. What is bounded is measured on the client's clock.
+// Total and PerAttempt end at the response headers, so that neither cuts a body that flows, however long it is. BodyIdle
+// is for a body that stands still.
 type TimeoutPolicy struct {
 	// Total bounds the whole call until its response headers, every attempt and every wait between them included: 10ms to
 	// 24h, or 0 for none. A call that takes longer fails with [ErrTotalTimeout].
@@ -16,8 +16,8 @@ type TimeoutPolicy struct {
 	// none. An attempt that takes longer fails with [ErrAttemptTimeout], which is worth a retry.
 	PerAttempt time.Duration
 
-	// BodyIdle bounds the time in which a response body yields nothing to a reader that waits: 10ms to 24h, or 0 for none.
-	// The read fails with [ErrBodyIdle].
+	// BodyIdle bounds how long a read of a response body may have to wait: 10ms to 24h, or 0 for none. A read that would
+	// have to wait longer fails with [ErrBodyIdle].
 	BodyIdle time.Duration
 
 	// TotalIncludesBody lets Total run on until the response body has been read, as the Timeout of an [http.Client] does.

@@ -2,7 +2,6 @@ package ring
 
 import (
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 	"unsafe"
@@ -28,20 +27,19 @@ func TestWindowKeepsItsTotalsOnSeparateCacheLines(t *testing.T) {
 func TestWindowReadsTheStartOfABucketRetriesFirst(t *testing.T) {
 	t.Parallel()
 	is := is.New(t)
+	const events = 500_000
 	w := NewWindow(windowBuckets)
-	var stop atomic.Bool
 	var writer sync.WaitGroup
 	writer.Go(func() {
-		for !stop.Load() {
+		for range events {
 			w.requests.Add(1)
 			w.retries.Add(1)
 		}
 	})
-	for range 500_000 {
+	for w.retries.Load() < events {
 		start := w.totals()
 		is.True(start.Retries <= start.Requests) // a retry slipped into the bucket before its request
 	}
-	stop.Store(true)
 	writer.Wait()
 }
 
@@ -49,18 +47,17 @@ func TestWindowReadsTheStartOfABucketRetriesFirst(t *testing.T) {
 func TestWindowReadsTotalsOfOneWindowOnly(t *testing.T) {
 	t.Parallel()
 	is := is.New(t)
+	const events = 100_000
 	w := NewWindow(windowBuckets)
-	var stop atomic.Bool
 	var writer sync.WaitGroup
 	writer.Go(func() {
-		for now := time.Duration(0); !stop.Load(); now += windowBuckets + 1 {
-			w.AddRequest(now)
+		for i := range events {
+			w.AddRequest(time.Duration(i) * (windowBuckets + 1))
 		}
 	})
-	for range 200_000 {
+	for w.requests.Load() < events {
 		counts, _ := w.Read(0)
 		is.True(counts.Requests <= 1) // the totals of one window less the start of another
 	}
-	stop.Store(true)
 	writer.Wait()
 }
