@@ -18,8 +18,9 @@ import (
 // calls that are equal, and overlap or follow a failure, cannot be told from
 // repetitions; give them keys, or name a header that differs by [WithKeyHeader].
 //
-// Requests in a [Delay] before their [Handle] are waited for. Of what else is
-// still running the handler's effects so far count.
+// Requests that are going to run the handler, because they are in a [Delay] or read
+// before their [Handle], are waited for, also if their client has gone. Of
+// handlers that are still running the effects so far count.
 func AtMostOnce(t testing.TB, s *Server) {
 	t.Helper()
 	ledger := newLedger(s.journal.settle())

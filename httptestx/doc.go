@@ -23,7 +23,8 @@
 //	Plan(Status(503, "Retry-After", "2")) // refused without the handler
 //	Plan(Delay(time.Second), Handle)      // slow
 //
-// A request without a plan is served by the handler exactly as net/http would.
+// A request without a plan is served by the handler, streaming and all, as
+// net/http does it.
 //
 // # Rules
 //
@@ -39,6 +40,7 @@
 // where an outage of a minute costs no time. Create the server inside the
 // bubble. In memory only [Server.Client] and [Server.DialContext] reach it; both
 // connect to it whatever the address, so one server can play several hosts.
+// Other clients and processes need Start.
 //
 // The in-memory connection fails as Linux TCP does: after a reset the bytes
 // that had arrived stay readable, then reads fail with ECONNRESET and writes

@@ -16,6 +16,7 @@ type journal struct {
 	changed sync.Cond
 	list    []*Exchange
 	clock   int
+	ended   int  // how many of the list have ended
 	closed  bool // nothing will end any more
 }
 
@@ -58,6 +59,7 @@ func (e entry) end(how EndState) {
 			return
 		}
 		e.journal.clock++
+		e.journal.ended++
 		x.End, x.Done, x.doneAt = how, time.Now(), e.journal.clock
 	})
 }
@@ -90,38 +92,30 @@ func (j *journal) copy() []Exchange {
 func (j *journal) wait(n int) (list []Exchange, ok bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for j.ended() < n && !j.closed {
+	for j.ended < n && !j.closed {
 		j.changed.Wait()
 	}
-	return j.copy(), j.ended() >= n
+	return j.copy(), j.ended >= n
 }
 
-func (j *journal) ended() int {
-	n := 0
-	for _, x := range j.list {
-		if x.End != Running {
-			n++
-		}
-	}
-	return n
-}
-
-// settle returns the exchanges when none is in a Delay before its Handle:
-// those are certain to run the handler soon, so a count of what happened would
-// be early. Nothing else is waited for, since nothing else is sure to end.
+// settle returns the exchanges when none has its Handle still before it: a count
+// of what happened would be early. Whether a handler returns is not waited for.
 func (j *journal) settle() []Exchange {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for slices.ContainsFunc(j.list, (*Exchange).delayed) {
+	for slices.ContainsFunc(j.list, (*Exchange).pending) {
 		j.changed.Wait()
 	}
 	return j.copy()
 }
 
-// delayed reports whether x waits in a Delay and will run the handler after it.
-func (x *Exchange) delayed() bool {
-	return x.End == Running && x.at >= 0 && x.Plan[x.at].op == opDelay &&
-		slices.Contains(x.Plan[x.at:], Handle)
+// pending reports whether x is going to run the handler, if the client sends
+// the whole request.
+func (x *Exchange) pending() bool {
+	if x.End != Running || x.Handled {
+		return false
+	}
+	return x.at < 0 || slices.Contains(x.Plan[x.at:], Handle)
 }
 
 // close lets the waiters go.

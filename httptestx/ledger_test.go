@@ -197,6 +197,36 @@ func TestAtMostOnceWithoutKeys(t *testing.T) {
 	}
 }
 
+func TestAtMostOnceFollowsACallToAnotherHost(t *testing.T) {
+	is := is.New(t)
+	ft := newFakeT(t)
+	srv := httptestx.NewServer(ft, place)
+	srv.On("east.test/").Do(httptestx.LostResponse...)
+	for _, host := range []string{"east.test", "west.test"} {
+		if resp, err := srv.Client().Post("http://"+host+"/orders", "", strings.NewReader("{}")); err == nil {
+			resp.Body.Close()
+		}
+	}
+	httptestx.AtMostOnce(ft, srv)
+	is.True(strings.Contains(ft.report(), "happened 2 times")) // executed at both
+}
+
+func TestKeyHeaderCanBeNamed(t *testing.T) {
+	is := is.New(t)
+	srv := httptestx.NewServer(t, place, httptestx.WithKeyHeader("X-Request-Id"))
+	srv.On("/").First(2).Do(httptestx.LostResponse...)
+	for _, id := range []string{"1", "2", "3"} {
+		req, _ := http.NewRequest("POST", srv.URL+"/orders", strings.NewReader("{}"))
+		req.Header.Set("X-Request-Id", id)
+		req.Header.Set("Idempotency-Key", "not this")
+		if resp, err := srv.Client().Do(req); err == nil {
+			resp.Body.Close()
+		}
+	}
+	is.Equal(srv.Ledger().Keys(), []string{"1", "2", "3"}) // its values are the keys
+	httptestx.AtMostOnce(t, srv)                           // and tell equal requests apart
+}
+
 func TestAtMostOnceTakesOverlappingEqualRequestsForOneCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		is := is.New(t)
@@ -230,7 +260,7 @@ func TestAssertionsWaitForDelayedExecutions(t *testing.T) {
 		is.Equal(len(ft.report()), 0)                     // nothing wrong yet
 		httptestx.AtMostOnce(ft, srv)
 		is.True(strings.Contains(ft.report(), "happened 2 times")) // but soon
-		is.Equal(srv.Exchanges()[0].End, httptestx.EndClientGone)
+		is.Equal(srv.Wait(2)[0].End, httptestx.EndClientGone)      // with nobody to answer
 		ft.end()
 	})
 }

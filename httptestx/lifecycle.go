@@ -13,12 +13,11 @@ const slowClose = 5 * time.Second
 // Close cuts all connections and refuses new ones. Hung and delayed requests
 // are let go at once; the contexts of running handlers are cancelled, and
 // Close returns when the handlers have. It may be called more than once.
-//
-// No request is missed: enter and adopt check closed under the lock that set
-// it, so whatever got in before is counted and its connection is in conns,
-// and whatever comes later is turned away. net/http counts a connection as served
-// in the accept loop, which has ended before serving is looked at.
 func (s *Server) Close() {
+	// No request is missed: enter and adopt check closed under the lock that sets
+	// it, so whatever got in before is counted and its connection is in conns,
+	// and whatever comes later is turned away. net/http tells of a new connection in
+	// the accept loop, which has ended before serving is looked at.
 	s.mu.Lock()
 	s.closed = true
 	started := s.listener != nil
@@ -99,31 +98,41 @@ func (c *conn) Close() error {
 	return c.wire.Close()
 }
 
-// connContext lets a request find its connection.
-func (s *Server) connContext(users func(context.Context, net.Conn) context.Context) func(context.Context, net.Conn) context.Context {
-	return func(ctx context.Context, c net.Conn) context.Context {
-		if users != nil {
-			ctx = users(ctx, c)
+// hook makes the server see what Config serves; the test's own hooks run as well.
+// The last state of a connection is set when its goroutine is about to end.
+func (s *Server) hook() {
+	cfg := s.Config
+	s.handler = cfg.Handler
+	if s.handler == nil {
+		s.handler = http.DefaultServeMux
+	}
+	cfg.Handler = http.HandlerFunc(s.serve)
+
+	connContext := cfg.ConnContext
+	cfg.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		if connContext != nil {
+			ctx = connContext(ctx, c)
 		}
 		return context.WithValue(ctx, connKey{}, c)
 	}
+
+	connState := cfg.ConnState
+	cfg.ConnState = func(c net.Conn, state http.ConnState) {
+		if connState != nil {
+			connState(c, state)
+		}
+		s.countServing(state)
+	}
 }
 
-// connState counts the connections that net/http serves. The last state of a
-// connection is set when its goroutine is about to end.
-func (s *Server) connState(users func(net.Conn, http.ConnState)) func(net.Conn, http.ConnState) {
-	return func(c net.Conn, state http.ConnState) {
-		if users != nil {
-			users(c, state)
-		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		switch state {
-		case http.StateNew:
-			s.serving++
-		case http.StateClosed, http.StateHijacked:
-			s.serving--
-			s.idle.Broadcast()
-		}
+func (s *Server) countServing(state http.ConnState) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch state {
+	case http.StateNew:
+		s.serving++
+	case http.StateClosed, http.StateHijacked:
+		s.serving--
+		s.idle.Broadcast()
 	}
 }

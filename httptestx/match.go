@@ -74,8 +74,8 @@ func (a *activeRule) plan(r *http.Request) []Step {
 	return a.next(view, n)
 }
 
-// count counts a request and returns the how-manieth it is that the rule
-// applies to, or 0 if it does not.
+// count counts a request and returns its number, from 1, among those that the
+// rule applies to, or 0 if it does not apply.
 func (a *activeRule) count(key string) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()

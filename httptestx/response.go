@@ -64,8 +64,13 @@ func (h *held) seal(method string) {
 	if h.body.Len() > 0 && h.fixed["Content-Type"] == nil && h.fixed["Content-Encoding"] == nil {
 		h.fixed.Set("Content-Type", http.DetectContentType(h.body.Bytes()))
 	}
-	declared, err := strconv.Atoi(h.fixed.Get("Content-Length"))
-	if err != nil && h.bodyAllowed() && !h.hasTrailers() {
+	length, err := strconv.ParseUint(h.fixed.Get("Content-Length"), 10, 31)
+	declared := int(length)
+	switch {
+	case err == nil:
+		h.body.Truncate(min(h.body.Len(), declared)) // net/http refuses the excess
+	case method == http.MethodHead && h.body.Len() == 0: // the length is not known
+	case h.bodyAllowed() && !h.hasTrailers():
 		declared = h.body.Len()
 		h.fixed.Set("Content-Length", strconv.Itoa(declared))
 	}
@@ -93,8 +98,14 @@ func (h *held) writeHeader(w http.ResponseWriter) {
 	w.WriteHeader(h.status)
 }
 
-// writeTrailers gives net/http the headers as they are now; it picks the trailers.
+// writeTrailers gives net/http the headers as they are now; it picks the
+// trailers. The flush makes it send chunks; without, it would find the body short
+// enough to say its length, and drop the trailers.
 func (h *held) writeTrailers(w http.ResponseWriter) {
+	if !h.hasTrailers() {
+		return
+	}
+	http.NewResponseController(w).Flush()
 	for name, values := range h.header {
 		w.Header()[name] = values
 	}

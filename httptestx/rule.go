@@ -205,13 +205,22 @@ func (r Rule) say(words string) Rule {
 func (r Rule) require(ok bool, words, complaint string) {
 	r.srv.t.Helper()
 	if !ok {
-		r.srv.t.Fatalf("httptestx: %s.%s: %s", r.words, words, complaint)
+		r.reject(words, complaint)
 	}
 }
 
 func (r Rule) requireValid(words string, plan []Step) {
 	r.srv.t.Helper()
 	if err := check(plan); err != nil {
-		r.srv.t.Fatalf("httptestx: %s.%s: %v", r.words, words, err)
+		r.reject(words, err.Error())
 	}
+}
+
+// reject fails the test, which is then not told again that the rule has no plan.
+func (r Rule) reject(words, complaint string) {
+	r.srv.t.Helper()
+	r.srv.mu.Lock()
+	r.begun.used = true
+	r.srv.mu.Unlock()
+	r.srv.t.Fatalf("httptestx: %s.%s: %s", r.words, words, complaint)
 }

@@ -2,6 +2,7 @@ package httptestx_test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -153,12 +154,43 @@ func TestFuncWithAnInvalidPlanFailsTheTestAndTheHandlerServes(t *testing.T) {
 func TestRuleIsAValue(t *testing.T) {
 	is := is.New(t)
 	srv := httptestx.NewServer(t, ok)
-	base := srv.On("/a").Per("K")
-	second, third := base.Nth(2), base.Nth(3)
+	base := srv.On("/a").Header("A", "1").Header("B", "1").Header("C", "1").After(0).After(0).After(0)
+	second, third := base.Header("D", "2").Nth(2), base.Header("D", "3").Nth(3)
 	third.Do(mark(3)...)
 	second.Do(mark(2)...)
-	got := statuses(t, srv, slices.Repeat([]string{"GET /a K=1"}, 4)...)
-	is.Equal(got, []int{200, 602, 603, 200}) // neither changed the other
+	for i, want := range [][]int{2: {200, 602, 200, 200}, 3: {200, 200, 603, 200}} {
+		if want != nil {
+			got := statuses(t, srv, slices.Repeat([]string{fmt.Sprint("GET /a A=1 B=1 C=1 D=", i)}, 4)...)
+			is.Equal(got, want) // neither changed the other
+		}
+	}
+}
+
+func TestWhereCannotTakeTheBodyAway(t *testing.T) {
+	is := is.New(t)
+	srv := httptestx.NewServer(t, ok)
+	read := func(r *http.Request) string {
+		body, _ := io.ReadAll(r.Body)
+		return string(body)
+	}
+	srv.On("/").Where(func(r *http.Request) bool { return read(r) == "" }).Func(func(r *http.Request, _ int) []httptestx.Step {
+		is.Equal(read(r), "") // nothing to read here either
+		return httptestx.Plan(httptestx.Read, httptestx.Handle)
+	})
+	is.NoErr(send(srv, "POST", "/", "", "body")) // served
+	x := srv.Exchanges()[0]
+	is.Equal(x.Plan[0], httptestx.Read) // by the rule
+	is.Equal(string(x.Body), "body")    // whose plan had the body to read
+}
+
+func TestRuleThatFailedTheTestIsNotReportedTwice(t *testing.T) {
+	is := is.New(t)
+	ft := newFakeT(t)
+	srv := httptestx.NewServer(ft, ok)
+	fatal(func() { srv.On("/").Nth(0) })
+	fatal(func() { srv.On("/").Do() })
+	ft.end()
+	is.Equal(ft.report(), "") // it has no plan, but that is known
 }
 
 func TestOutageWindowTakesNoTime(t *testing.T) {

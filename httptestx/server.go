@@ -36,7 +36,7 @@ type Server struct {
 
 	// mu guards what follows. It is never held while user code runs.
 	mu       sync.Mutex
-	idle     sync.Cond // running or serving went down
+	idle     sync.Cond     // running or serving went down
 	listener net.Listener  // nil before the start
 	handler  http.Handler  // set at the start, constant then
 	served   chan struct{} // closed when the accept loop has ended
@@ -104,13 +104,7 @@ func (s *Server) Start() {
 // serveOn starts the accept loop. The caller holds mu.
 func (s *Server) serveOn(ln net.Listener) {
 	s.listener = ln
-	s.handler = s.Config.Handler
-	if s.handler == nil {
-		s.handler = http.DefaultServeMux
-	}
-	s.Config.Handler = http.HandlerFunc(s.serve)
-	s.Config.ConnContext = s.connContext(s.Config.ConnContext)
-	s.Config.ConnState = s.connState(s.Config.ConnState)
+	s.hook()
 	s.served = make(chan struct{})
 	go func() {
 		defer close(s.served)
