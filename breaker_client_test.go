@@ -41,7 +41,7 @@ func (d *dependency) hold() (release func()) {
 	}
 }
 
-// workshop is the breaker of the scenario that R102 to R106 make executable.
+// workshop is the breaker of the scenario in play: an AI deployment under a quota.
 func workshop() resilient.Builder {
 	return resilient.New("azure-openai").Defaults(resilient.None).Breaker(
 		resilient.FailureRatio(0.7), resilient.MinimumThroughput(10),
@@ -63,12 +63,12 @@ func (w *world) post(c *http.Client) (int, error) {
 func (w *world) circuit() resilient.BreakerSnapshot { return *w.registry.Snapshot()[0].Breaker }
 
 // refusal is how an open circuit refused a call, or the zero error if it did not.
-func refusal(err error) resilient.RejectedError {
+func refusal(err error) *resilient.RejectedError {
 	var rejected *resilient.RejectedError
 	if errors.As(err, &rejected) && errors.Is(err, resilient.ErrCircuitOpen) {
-		return *rejected
+		return rejected
 	}
-	return resilient.RejectedError{}
+	return &resilient.RejectedError{}
 }
 
 // play is the scenario, whatever the time is measured on.
@@ -89,7 +89,7 @@ func play(w *world, d *dependency, c *http.Client, advance func(time.Duration)) 
 		is.Equal(d.hits.Load(), hits)                  // and nothing was sent
 	}
 
-	// R102: the tenth failure opens the circuit.
+	// The tenth failure opens the circuit.
 	d.answer(429)
 	for range 10 {
 		expect(429)
@@ -98,7 +98,7 @@ func play(w *world, d *dependency, c *http.Client, advance func(time.Duration)) 
 	refused(15 * time.Second)
 	is.Equal(d.hits.Load(), int32(10)) // of twelve, ten have arrived
 
-	// R103: a nanosecond decides. One of fifty arrives then.
+	// A nanosecond decides. One of fifty arrives then.
 	advance(14999 * time.Millisecond)
 	refused(time.Millisecond)
 	advance(time.Millisecond)
@@ -168,7 +168,7 @@ func TestBreakerScenarioOnAFakeClock(t *testing.T) {
 	play(w, d, w.client(workshop().Clock(clock)), clock.Advance)
 }
 
-// R104: only a failure opens the circuit, and the ratio itself is enough.
+// Only a failure opens the circuit, and the ratio itself is enough.
 func TestBreakerOpensAtTheFailureRatioAndOnAFailureOnly(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -225,7 +225,7 @@ func TestBreakerForgetsWhatIsOlderThanTheSamplingDuration(t *testing.T) {
 	})
 }
 
-// R105 and R106: each attempt counts, and an open circuit ends the retries. The
+// Each attempt counts, and an open circuit ends the retries. The
 // second call keeps the response that it has: a response is never made into an error.
 func TestBreakerCountsEveryAttemptAndEndsTheRetries(t *testing.T) {
 	t.Parallel()

@@ -130,7 +130,7 @@ var leavings = map[string]func(*http.Request) (*http.Request, func()){
 
 var errBrowserClosed = errors.New("the browser was closed")
 
-// B40: users who close their browser do not open the circuit of a healthy server.
+// Users who close their browser do not open the circuit of a healthy server.
 func TestBreakerIgnoresCallersWhoLeave(t *testing.T) {
 	t.Parallel()
 	for name, leaving := range leavings {
@@ -242,6 +242,7 @@ func TestBreakerIgnoresTheCallersOwnFaults(t *testing.T) {
 	for name, request := range map[string]func(*http.Request){
 		"a body that fails":        func(r *http.Request) { r.Body = io.NopCloser(iotest.ErrReader(errBrowserClosed)) },
 		"a body that is too short": func(r *http.Request) { r.ContentLength = 10 },
+		"a body that is too long":  func(r *http.Request) { r.ContentLength = 1 },
 		"an unsupported scheme":    func(r *http.Request) { r.URL.Scheme = "gopher" },
 		"a header that can't be":   func(r *http.Request) { r.Header["X\n"] = []string{"1"} },
 		"a value that can't be":    func(r *http.Request) { r.Header["X"] = []string{"\n"} },

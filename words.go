@@ -73,6 +73,9 @@ func (w words) Rejected(g pipeline.Gate, retryAfter time.Duration, causes ...err
 }
 
 func (w words) TimedOut(l pipeline.Limit, after time.Duration, cause error) error {
+	if errors.Is(cause, context.Canceled) {
+		cause = nil // it was the limit that cancelled; errors.Is must not say that the caller did
+	}
 	return &timeoutError{client: w.client, limit: l, after: after, cause: cause}
 }
 

@@ -9,6 +9,8 @@ import (
 const bodyLimit = 64 << 10
 
 // bodySeed makes digests comparable within the process, which is all they are for.
+//
+//nolint:gochecknoglobals // set once, and only read
 var bodySeed = maphash.MakeSeed()
 
 // bodyTap records what is read of a request body.

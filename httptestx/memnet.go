@@ -10,6 +10,8 @@ import (
 
 // The addresses of the in-memory network are from a block reserved for
 // documentation (RFC 5737), so that they belong to nobody.
+//
+//nolint:gochecknoglobals // set once, and only read
 var (
 	memServerIP = net.IPv4(192, 0, 2, 1)
 	memClientIP = net.IPv4(192, 0, 2, 2)

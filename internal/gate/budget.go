@@ -97,6 +97,16 @@ func (b *Budget) Retry(now time.Duration) bool {
 	}
 }
 
+// Charge books a retry that nobody asked for, because it has been made already: what is sent again by others, such as
+// net/http, comes out of what may be sent again from here on.
+func (b *Budget) Charge(now time.Duration) {
+	for {
+		if _, mark := b.window.Read(now); b.window.AddRetry(mark) {
+			return
+		}
+	}
+}
+
 // State returns what the budget holds now.
 func (b *Budget) State(now time.Duration) BudgetState {
 	counts, _ := b.window.Read(now)

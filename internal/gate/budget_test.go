@@ -145,6 +145,20 @@ func TestBudgetRefusalChangesNothing(t *testing.T) {
 	is.Equal(b.State(sec), before)  // refusals are on nobody's books
 }
 
+func TestBudgetChargesWhatIsBeyondTheAllowance(t *testing.T) {
+	t.Parallel()
+	is := is.New(t)
+	b := gate.NewBudget(conservative())
+	request(b, 0, 100)
+	is.Equal(retries(b, 0, 20), 10) // the allowance
+	b.Charge(0)
+	is.Equal(b.State(0).Retries, uint64(11)) // is booked though it is used up
+	request(b, 0, 10)
+	is.True(!b.Retry(0)) // and comes out of what is earned later
+	request(b, 0, 10)
+	is.True(b.Retry(0))
+}
+
 func TestBudgetCountsRetriesOfTwoUsersTogether(t *testing.T) {
 	t.Parallel()
 	is := is.New(t)

@@ -54,15 +54,17 @@ func (k *call) problem() error {
 // from inside it.
 func (k *call) settle(t gate.Ticket) {
 	b, now := k.state.Breaker, k.state.Now()
-	if k.last.health == gate.Failure {
-		k.state.failure.Store(&failure{k.problem()})
-	}
 	change := b.Settle(now, t, k.last.health)
-	if change.Changed() && change.To == gate.Open {
+	switch {
+	case !change.Changed():
+	case change.To == gate.Open:
+		k.state.failure.Store(&failure{k.problem()})
 		if d := k.breakFor(change); d != change.Break {
 			b.Hold(now, change.Generation, d)
 			change.Break = d
 		}
+	case change.To == gate.Closed: // who isolates it later does so for a reason of his own
+		k.state.failure.Store(nil)
 	}
 	k.changed(change)
 }

@@ -43,7 +43,7 @@ func (p *Pipeline) RoundTrip(req *http.Request) (*http.Response, error) {
 	}()
 	resp, err := k.perform()
 	k.emit(Event{
-		Kind: CallDone, Attempts: k.sent, Duration: k.state.Now() - k.start,
+		Kind: CallDone, Attempts: k.sent, Duration: k.since(k.start),
 		Attempt: Attempt{Request: req, Response: resp, Err: err},
 	})
 	k.handOver(resp)
@@ -108,6 +108,20 @@ func (k *call) left() bool {
 	}
 }
 
+// since is the time that has passed; none if the clock went back.
+func (k *call) since(start time.Duration) time.Duration { return max(0, k.state.Now()-start) }
+
+// over is the error of a call that has no time left for another attempt.
+func (k *call) over(last error) error {
+	if k.left() {
+		return k.interrupted(last)
+	}
+	if left, ok := k.remaining(); ok && left <= 0 {
+		return k.Errors.TimedOut(LimitTotal, k.Total, last)
+	}
+	return nil
+}
+
 // interrupted is the error of a caller who left, with what the call had come to.
 func (k *call) interrupted(last error) error {
 	err := k.ctx.Err()
@@ -126,4 +140,12 @@ func (k *call) interrupted(last error) error {
 func (k *call) remaining() (left time.Duration, ok bool) {
 	d := k.until[LimitTotal]
 	return d.at - k.state.Now(), d.allowed > 0
+}
+
+// within is d, or what is left until the total timeout if that is less.
+func (k *call) within(d time.Duration) time.Duration {
+	if left, ok := k.remaining(); ok {
+		return min(d, left)
+	}
+	return d
 }

@@ -13,7 +13,7 @@ import (
 // A Conclusion is what an attempt tells about side effects on the server.
 type Conclusion uint8
 
-// The conclusions of SPEC O2.
+// The conclusions; see ADR 0006.
 const (
 	Unknown Conclusion = iota
 	Unprocessed
@@ -27,7 +27,7 @@ type outcome struct {
 }
 
 func (k *call) outcome(a *attempt) outcome {
-	return outcome{Attempt: Attempt{Number: k.sent, Request: k.req, Duration: k.state.Now() - a.start}}
+	return outcome{Attempt: Attempt{Number: k.sent, Request: k.req, Duration: k.since(a.start)}}
 }
 
 // answered classifies a response.
@@ -44,7 +44,7 @@ func (k *call) answered(a *attempt, resp *http.Response) outcome {
 	return o
 }
 
-// transientStatus reports whether a status is worth a retry (SPEC O3).
+// transientStatus reports whether a status is worth a retry.
 func transientStatus(code int) bool {
 	switch code {
 	case http.StatusRequestTimeout, http.StatusTooManyRequests:
@@ -55,7 +55,7 @@ func transientStatus(code int) bool {
 	return code >= 500
 }
 
-// statusConclusion is SPEC O2. 408 is a request that did not arrive whole (RFC
+// statusConclusion is what a status says about side effects. 408 is a request that did not arrive whole (RFC
 // 9110 section 15.5.9), 421 one for another server (15.5.20), 425 one the
 // server would not risk (RFC 8470 section 5.2), 429 and 503 say by convention
 // that nothing was done.
@@ -74,14 +74,12 @@ func statusConclusion(code int) Conclusion {
 // failed classifies an error, by facts first: who left, which limit was
 // reached, whose body failed, whether the transport got as far as a connection.
 func (k *call) failed(a *attempt, err error) outcome {
-	complete, bodyErr := a.sent.seal()
+	a.sent.seal()
+	complete, bodyErr := a.sent.whole()
 	o := k.outcome(a)
 	o.Err = err
 	o.health = gate.Ignored
-	if a.seen.asked.Load() {
-		k.traces.Store(true)
-	}
-	if a.seen.unsent() || !a.seen.got.Load() && dialing(err) || !complete {
+	if a.seen.unsent() || !a.seen.got.Load() && dialing(err) || !complete || alerted(err) {
 		o.Conclusion = Unprocessed
 	}
 	switch {
@@ -91,7 +89,7 @@ func (k *call) failed(a *attempt, err error) outcome {
 			o.Transient, o.health = true, gate.Failure
 		}
 	case bodyErr != nil: // the caller's own fault
-	case !a.seen.asked.Load() && k.traces.Load() && !dialing(err):
+	case !a.seen.asked.Load() && k.traces && !dialing(err):
 		// The transport traces, and never asked for a connection: the request
 		// itself would not do (scheme, header, host).
 	default:
@@ -120,7 +118,6 @@ func permanent(err error) bool {
 		invalid   x509.CertificateInvalidError
 		record    tls.RecordHeaderError
 		dns       *net.DNSError
-		op        *net.OpError
 	)
 	switch {
 	case errors.As(err, &verify), errors.As(err, &authority), errors.As(err, &hostname),
@@ -128,8 +125,13 @@ func permanent(err error) bool {
 		return true
 	case errors.As(err, &dns):
 		return dns.IsNotFound
-	case errors.As(err, &op):
-		return op.Op == "remote error" // a TLS alert
 	}
-	return false
+	return alerted(err)
+}
+
+// alerted reports a TLS alert: the peer does not talk to us at all. In TLS 1.3
+// it may come when the request has been written, and is no less certain then.
+func alerted(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "remote error"
 }

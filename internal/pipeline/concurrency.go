@@ -45,8 +45,9 @@ func (k *call) enter() error {
 	defer timer.Stop()
 	select {
 	case <-waiter.Ready():
-		k.permit = true
-		return nil
+		err := k.over(nil) // it may have come too late: then the next in the queue has it
+		k.permit = err == nil
+		return err
 	case <-timer.Chan():
 		return k.Errors.TimedOut(LimitTotal, k.Total, nil)
 	case <-k.ctx.Done():

@@ -26,11 +26,11 @@ func (k *call) delay(delays backoff.BackOff) (d time.Duration, asked, tooLong bo
 	if left, ok := k.remaining(); ok && longest == 0 {
 		longest = left
 	}
-	return after, true, after > longest && longest != 0 || after >= unreasonable
+	return after, true, after > longest && longest != 0 || after > unreasonable
 }
 
 // unreasonable is a wait that is refused whatever the settings say: no setting
-// of time may be longer (SPEC 2), and nobody is there any more.
+// of time may be longer, and nobody is there any more.
 const unreasonable = 24 * time.Hour
 
 // askedFor is the delay that the last response asked for.
@@ -81,7 +81,7 @@ func capped(ns float64, most time.Duration) time.Duration {
 	if most == 0 {
 		most = math.MaxInt64
 	}
-	if !(ns < float64(most)) { //nolint:staticcheck // not >=: NaN must come here too
+	if !(ns < float64(most)) { // not >=, for NaN must come here too
 		return most
 	}
 	return time.Duration(max(0, ns))

@@ -19,7 +19,7 @@ const (
 )
 
 // idempotent reports whether the call may be repeated whatever became of an
-// attempt (SPEC O4).
+// attempt (RFC 9110 section 9.2.2, and QUERY).
 func (k *call) idempotent() bool {
 	switch k.req.Method {
 	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace,

@@ -3,7 +3,6 @@ package pipeline
 import (
 	"net/http"
 	"slices"
-	"sync/atomic"
 )
 
 // A handler performs a call. It returns a response or an error, never both.
@@ -17,16 +16,16 @@ type stage func(next handler) handler
 type Pipeline struct {
 	Config
 	handle handler
-	// traces says that the base reports to httptrace, so that its silence means
-	// something: known of net/http's own, learnt of others.
-	traces atomic.Bool
+	// traces says that the base reports to httptrace before all that may pass, so
+	// that its silence means something. That is known of net/http's own only:
+	// another may well fail above the one that it wraps.
+	traces bool
 }
 
 // New composes the stages, once. This list is the order, outermost first.
 func New(c Config) *Pipeline {
 	p := &Pipeline{Config: c}
-	_, own := c.Base.(*http.Transport)
-	p.traces.Store(own)
+	_, p.traces = c.Base.(*http.Transport)
 	p.handle = compose(send(c.Base),
 		bound(LimitTotal, c.Total), // the whole call, waits included
 		admitCall(c.Concurrency),   // one place a call, held until its body ends

@@ -94,9 +94,8 @@ func (b *responseBody) explain(err error) error {
 }
 
 func (b *responseBody) Close() error {
-	err := b.ReadCloser.Close()
-	b.end()
-	return err
+	defer b.end() // also if that panics
+	return b.ReadCloser.Close()
 }
 
 // Read does not end an upgraded connection at EOF: it may still be written to.
@@ -126,7 +125,7 @@ func (k *call) discard() {
 	if resp == nil || resp.Body == http.NoBody {
 		return
 	}
-	alarm := setAlarm(k.Clock, k.Discard.Time, func() {
+	alarm := setAlarm(k.Clock, k.within(k.Discard.Time), func() {
 		a.cancel(nil)
 		_ = resp.Body.Close() // for a transport that does not heed its context
 	})

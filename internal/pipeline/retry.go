@@ -37,8 +37,8 @@ func retry(c RetryConfig) stage {
 }
 
 // again decides whether the call is repeated, and after what delay. The gates
-// are asked in the order of SPEC R1, the budget last, so that nothing is
-// charged in vain.
+// are asked in a fixed order, the budget last, so that nothing is charged in
+// vain.
 func (k *call) again(retries int, delays backoff.BackOff) (time.Duration, bool) {
 	if k.left() || !k.worth() {
 		return 0, false
@@ -116,19 +116,21 @@ func (k *call) fits(delay time.Duration) bool {
 	return !ok || delay < left
 }
 
-// shut reports whether the circuit breaker is sure to refuse the retry. Then
-// the caller keeps the response that there is, which would be gone by the time
-// of the refusal.
+// shut reports whether the circuit breaker is going to refuse the retry, because
+// it is open or has its probe on the way. Then the caller keeps the response
+// that there is, which would be gone by the time of the refusal.
 func (k *call) shut(delay time.Duration) bool {
 	if !k.Breaker.On {
 		return false
 	}
 	s := k.state.Breaker.Stats(k.state.Now())
-	return s.State == gate.Isolated || s.State == gate.Open && s.RetryAfter > delay
+	return s.State == gate.Isolated || s.RetryAfter > delay
 }
 
-// wait lets the delay pass. A caller who leaves ends it.
+// wait lets the delay pass. A caller who leaves ends it, and so does the total
+// timeout, if reading the old response took so long that the delay no longer fits.
 func (k *call) wait(delay time.Duration) error {
+	delay = k.within(delay)
 	if delay > 0 {
 		t := k.Clock.NewTimer(delay)
 		defer t.Stop()
@@ -138,11 +140,5 @@ func (k *call) wait(delay time.Duration) error {
 		case <-k.req.Cancel: //nolint:staticcheck // deprecated, but net/http still honours it
 		}
 	}
-	if k.left() {
-		return k.interrupted(k.problem())
-	}
-	if left, ok := k.remaining(); ok && left <= 0 { // reading the old response took what was left
-		return k.Errors.TimedOut(LimitTotal, k.Total, k.problem())
-	}
-	return nil
+	return k.over(k.problem()) // reading the old response may have taken what was left
 }

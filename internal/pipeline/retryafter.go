@@ -49,7 +49,7 @@ func seconds(v string) (time.Duration, bool) {
 // milliseconds reads a number that may have a fraction.
 func milliseconds(v string) (time.Duration, bool) {
 	f, err := strconv.ParseFloat(v, 64)
-	if err != nil || !(f >= 0) || math.IsInf(f, 0) { //nolint:staticcheck // NaN must not pass
+	if err != nil || !(f >= 0) || math.IsInf(f, 0) { // not <, for NaN must not pass
 		return 0, false
 	}
 	return capped(f*float64(time.Millisecond), 0), true

@@ -12,7 +12,9 @@ func send(base http.RoundTripper) handler {
 		resp, err := k.dispatch(base)
 		if err != nil && k.stale() {
 			k.spare = true
-			k.emit(Event{Kind: Redispatched, Attempt: k.last.Attempt})
+			failed := k.last.Attempt
+			k.last = outcome{} // of which nothing stands if the rest panics
+			k.emit(Event{Kind: Redispatched, Attempt: failed})
 			resp, err = k.dispatch(base)
 		}
 		k.emit(Event{Kind: AttemptDone, Attempt: k.last.Attempt})
@@ -64,7 +66,7 @@ func (k *call) cover(a *attempt) {
 
 // stale reports whether the attempt that just failed met a pooled connection
 // that turned out dead, with nothing processed and the body still to be had:
-// then it is sent again, once a call, without retry and budget (SPEC O9).
+// then it is sent again, once a call, without retry and budget.
 func (k *call) stale() bool {
 	return !k.spare && k.attempt.seen.reused.Load() && k.last.Conclusion == Unprocessed &&
 		k.last.Transient && !k.attempt.alarm.rang() && !k.left() && k.body.rewind()

@@ -35,7 +35,7 @@ type source struct {
 	limit  int   // bytes kept at most
 	keeps  bool  // one body serves all attempts
 
-	turn sync.Mutex
+	turn chan struct{} // holds a token during a Read; a mutex would stop the time of a synctest bubble
 
 	mu     sync.Mutex
 	kept   []byte
@@ -55,6 +55,9 @@ func (s *source) init(req *http.Request, retries bool, limit int) {
 	}
 	s.orig, s.again, s.length, s.limit = req.Body, req.GetBody, req.ContentLength, limit
 	s.keeps = s.again == nil && retries && s.length <= int64(limit)
+	if s.keeps {
+		s.turn = make(chan struct{}, 1)
+	}
 }
 
 // reader returns the body of the next attempt, or nil if there is none.
@@ -89,7 +92,7 @@ func (s *source) rewind() bool {
 		return s.due
 	}
 	body, err := s.again()
-	if err != nil {
+	if err != nil || body == nil {
 		return false
 	}
 	s.next = body
@@ -166,8 +169,8 @@ func (s *source) read(r *reader, p []byte) (int, error) {
 	if n, err, ok := s.replay(r, p); ok {
 		return n, err
 	}
-	s.turn.Lock()
-	defer s.turn.Unlock()
+	s.turn <- struct{}{}
+	defer func() { <-s.turn }()
 	if n, err, ok := s.replay(r, p); ok { // a straggler has brought it meanwhile
 		return n, err
 	}
@@ -245,24 +248,34 @@ func (r *reader) Close() error {
 	return nil
 }
 
-// seal ends an attempt that failed: nothing more is handed out, so that a
-// request that was not complete never will be. It reports whether it was, and
-// the error of the caller's own body if that is what failed.
-func (r *reader) seal() (complete bool, err error) {
+// seal ends an attempt: nothing more is handed out, so that a request that was
+// not complete never will be. A nil reader is a request without a body.
+func (r *reader) seal() {
+	if r == nil {
+		return
+	}
+	r.source.mu.Lock()
+	r.sealed = true
+	r.source.mu.Unlock()
+	_ = r.Close() // a transport may forget to
+}
+
+// whole reports whether all of the body was handed out, and what is wrong with
+// the caller's own body if that is why the request failed: it can't be read, or
+// is not as long as it was said to be. It is final once r is sealed.
+func (r *reader) whole() (complete bool, err error) {
 	if r == nil {
 		return true, nil
 	}
 	s := r.source
 	s.mu.Lock()
-	r.sealed = true
-	complete = r.n >= s.length && (s.length > 0 || r.err == io.EOF)
-	switch {
-	case r.err != io.EOF:
-		err = r.err
-	case s.length > 0 && r.n != s.length:
-		err = errLength
+	defer s.mu.Unlock()
+	switch said := s.length > 0; {
+	case r.err != nil && r.err != io.EOF:
+		return said && r.n >= s.length, r.err
+	case said && r.err == io.EOF && r.n < s.length, said && r.n > s.length:
+		return r.n > s.length, errLength
+	default:
+		return r.err == io.EOF || said && r.n >= s.length, nil
 	}
-	s.mu.Unlock()
-	_ = r.Close() // a transport may forget to
-	return complete, err
 }

@@ -48,7 +48,8 @@ func TestSmallBodyIsKeptForTheNextAttempt(t *testing.T) {
 		b, err := io.ReadAll(r)
 		is.NoErr(err)
 		is.Equal(string(b), "hello") // each attempt has all of it
-		complete, bodyErr := r.seal()
+		r.seal()
+		complete, bodyErr := r.whole()
 		is.True(complete)   // and has handed it all out
 		is.NoErr(bodyErr)   // without fault
 		is.True(s.rewind()) // so that another attempt can have it
@@ -64,7 +65,8 @@ func TestAttemptGoesOnWhereAnEarlierOneStopped(t *testing.T) {
 	r := s.reader()
 	_, err := io.ReadFull(r, make([]byte, 3))
 	is.NoErr(err)
-	complete, _ := r.seal()
+	r.seal()
+	complete, _ := r.whole()
 	is.True(!complete)  // three bytes are missing
 	is.True(s.rewind()) // what was read is kept
 	b, err := io.ReadAll(s.reader())
@@ -111,7 +113,8 @@ func TestSealedReaderHandsOutNothing(t *testing.T) {
 		s.init(req, true, 10)
 		r := s.reader()
 		_, _ = r.Read(make([]byte, 1))
-		complete, _ := r.seal()
+		r.seal()
+		complete, _ := r.whole()
 		is.True(!complete)
 		n, err := r.Read(make([]byte, 9))
 		is.Equal(n, 0)           // what was incomplete stays incomplete
@@ -171,7 +174,8 @@ func TestCallersBodyErrorIsTold(t *testing.T) {
 	r := s.reader()
 	_, err := r.Read(make([]byte, 1))
 	is.Equal(err, broken) // the transport gets it as it is
-	complete, err := r.seal()
+	r.seal()
+	complete, err := r.whole()
 	is.True(!complete)
 	is.Equal(err, broken) // so that nobody else is blamed
 	is.True(!s.rewind())  // a broken body can't be sent again
@@ -232,7 +236,8 @@ func TestEveryAttemptReadsThePrefixOfTheBody(t *testing.T) {
 				t.Fatalf("an attempt read %q (%v), want %q", got, err, want[:n])
 			}
 			wg.Go(func() { _, _ = io.Copy(io.Discard, io.LimitReader(r, 20)) })
-			complete, _ := r.seal()
+			r.seal()
+			complete, _ := r.whole()
 			if !s.rewind() {
 				break
 			}

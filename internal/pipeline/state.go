@@ -27,7 +27,7 @@ type State struct {
 
 	denied   [reasons]atomic.Uint64
 	rejected [gates]atomic.Uint64
-	failure  atomic.Pointer[failure] // what the breaker last counted as a failure
+	failure  atomic.Pointer[failure] // what the breaker was opened for
 }
 
 // failure boxes an error, for an interface can't be stored atomically.
@@ -63,10 +63,10 @@ func (g Gate) String() string {
 	return [gates]string{"concurrency_limit", "circuit_breaker"}[g]
 }
 
-// A Reason tells why a retry was denied (SPEC R3).
+// A Reason tells why a retry was denied.
 type Reason uint8
 
-// The reasons, in the order in which they are looked at (SPEC R1).
+// The reasons, in the order in which they are looked at after an attempt.
 const (
 	ReasonAttempts Reason = iota // no retries left
 	ReasonMethod

@@ -1,0 +1,56 @@
+package pipeline
+
+import (
+	"errors"
+	"strings"
+)
+
+// A streamError has the form of golang.org/x/net/http2.StreamError. That of
+// net/http is not exported, but lets errors.As turn it into any type of this form.
+type streamError struct {
+	StreamID uint32
+	Code     uint32
+	Cause    error
+}
+
+func (e streamError) Error() string { return "stream error" }
+
+const refusedStream = 7 // RFC 9113 section 7
+
+// refused reports that the peer of an HTTP/2 connection has said, or the
+// transport knows, that nobody looked at the request (RFC 9113 section 8.7).
+func refused(err error) bool {
+	var stream streamError
+	if errors.As(err, &stream) {
+		return stream.Code == refusedStream
+	}
+	text := err.Error()
+	if inner, ok := strings.CutPrefix(text, cannotRetry); ok {
+		text, _, _ = strings.Cut(inner, cannotRetryEnd)
+	}
+	for _, t := range refusals {
+		if strings.HasPrefix(text, t.begins) && strings.HasSuffix(text, t.ends) {
+			return true
+		}
+	}
+	return false
+}
+
+// What net/http tells in words only: golang/go#74578 asks for a type. It is all
+// of it that decides anything here, and a test holds it against the Go version.
+const (
+	// Around the reason, for a request whose body net/http could not send again.
+	cannotRetry    = "http2: Transport: cannot retry err ["
+	cannotRetryEnd = "] after Request.Body was written"
+)
+
+//nolint:gochecknoglobals // only read
+var refusals = []struct{ begins, ends string }{
+	{"stream error: stream ID ", "; REFUSED_STREAM; received from peer"},
+	// Of a stream above the last one that the peer says it has seen:
+	{"http2: Transport received Server's graceful shutdown GOAWAY", ""},
+	{"http2: Transport received GOAWAY from server ErrCode:", ""},
+	// Of a connection that was lost before it was used:
+	{"http2: client conn not usable", ""},
+	{"http2: client conn could not be established", ""},
+}
