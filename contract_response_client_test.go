@@ -239,7 +239,7 @@ func TestErrorOfTheBaseIsReturnedAsItIs(t *testing.T) {
 	c := w.over(roundTripper(func(*http.Request) (*http.Response, error) { return nil, base }), busy().Budget(resilient.Off))
 	r, _ := http.NewRequest("GET", "http://x.test", nil)
 	_, err := c.Transport.RoundTrip(r)
-	is.True(err == base) // the very error
+	is.True(err == base) //nolint:errorlint // the very error
 	is.Equal(w.denials(), []string{"attempts"})
 }
 

@@ -92,6 +92,28 @@ func TestConnectionOfADiscardedResponseIsUsedAgainIfItsBodyIsSmall(t *testing.T)
 	}
 }
 
+// The same with a kernel in between.
+func TestConnectionIsUsedAgainOnRealSockets(t *testing.T) {
+	for name, c := range map[string]struct {
+		size  int
+		conns []int
+	}{
+		"small": {5 << 10, []int{1, 1, 1}},
+		"large": {1 << 20, []int{1, 2, 3}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			w := loopback(t, failsWith(2, c.size, false))
+			base := &http.Transport{MaxConnsPerHost: 1}
+			defer base.CloseIdleConnections()
+			resp, err := w.over(base, retrying()).Get(w.URL)
+			is.NoErr(err)                 // one connection is enough
+			is.Equal(read(t, resp), "ok") // for all attempts
+			is.Equal(w.conns(), c.conns)  // which use it in turn, or close it
+		})
+	}
+}
+
 // A countedConn counts the bytes that are read.
 type countedConn struct {
 	net.Conn

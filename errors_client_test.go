@@ -2,10 +2,12 @@ package resilient_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"sync"
@@ -269,6 +271,23 @@ func TestEveryErrorIsFoundThroughTheClientsError(t *testing.T) {
 				`a RoundTripper must return one of them`,
 		},
 		{
+			"sent by net/http again and again",
+			func(b resilient.Builder) resilient.Builder {
+				base := &http.Transport{Protocols: &http.Protocols{}}
+				base.Protocols.SetUnencryptedHTTP2(true) // where net/http has such loops
+				base.RegisterProtocol("again", roundTripper(func(r *http.Request) (*http.Response, error) {
+					for range 3 { // one connection each time
+						httptrace.ContextClientTrace(r.Context()).GotConn(httptrace.GotConnInfo{Conn: http2Conn{}})
+					}
+					return nil, r.Context().Err()
+				}))
+				return b.Transport(base)
+			},
+			func(_ *world, c *http.Client) error { _, err := c.Get("again://x.test"); return err },
+			nil, false,
+			`resilient: client "orders": the transport sent the request twice and was stopped from sending it again`,
+		},
+		{
 			"an error of the base",
 			func(b resilient.Builder) resilient.Builder {
 				return b.Transport(roundTripper(func(*http.Request) (*http.Response, error) { return nil, errUnder }))
@@ -373,4 +392,11 @@ func TestTimeoutsAreNetErrors(t *testing.T) {
 		is.True(ok)
 		is.True(netErr.Timeout())
 	})
+}
+
+// An http2Conn says that HTTP/2 was agreed on.
+type http2Conn struct{ net.Conn }
+
+func (http2Conn) ConnectionState() tls.ConnectionState {
+	return tls.ConnectionState{NegotiatedProtocol: "h2"}
 }

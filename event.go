@@ -13,7 +13,7 @@ import (
 type Observer func(context.Context, Event)
 
 // An Event is one decision: one of [AttemptDone], [RetryScheduled],
-// [RetryDenied], [Redispatched], [Rejected], [BreakerChanged] and [CallDone]. Later versions
+// [RetryDenied], [Redispatched], [TransportReplay], [Rejected], [BreakerChanged] and [CallDone]. Later versions
 // may add kinds: a type switch over events needs a default.
 type Event interface{ event() }
 
@@ -51,7 +51,7 @@ type RetryDenied struct {
 	Source
 	// Failed is the attempt that is not repeated.
 	Failed Attempt
-	// Reason is one of attempts, method, ambiguous, body, retry_after,
+	// Reason is one of nested, attempts, method, ambiguous, body, retry_after,
 	// deadline, circuit_open and budget_exhausted.
 	Reason string
 }
@@ -63,6 +63,16 @@ type Redispatched struct {
 	Source
 	// Failed is what the first dispatch ended with.
 	Failed Attempt
+}
+
+// TransportReplay is sent when net/http has sent the request of an attempt a
+// second time by itself, which it does to requests without a body when a pooled
+// connection fails. It is charged to the budget. More than once an attempt it is
+// prevented; other requests never are.
+type TransportReplay struct {
+	Source
+	// During is the attempt, with what it ended with.
+	During Attempt
 }
 
 // Rejected is sent when a gate turned a call or an attempt away, so that it
@@ -101,13 +111,14 @@ type CallDone struct {
 	Duration time.Duration
 }
 
-func (AttemptDone) event()    {}
-func (RetryScheduled) event() {}
-func (RetryDenied) event()    {}
-func (Redispatched) event()   {}
-func (Rejected) event()       {}
-func (BreakerChanged) event() {}
-func (CallDone) event()       {}
+func (AttemptDone) event()     {}
+func (RetryScheduled) event()  {}
+func (RetryDenied) event()     {}
+func (Redispatched) event()    {}
+func (TransportReplay) event() {}
+func (Rejected) event()        {}
+func (BreakerChanged) event()  {}
+func (CallDone) event()        {}
 
 // An Attempt is one dispatch of a call to the transport and what it ended with.
 type Attempt struct {

@@ -41,6 +41,8 @@ func line(e resilient.Event) string {
 		return fmt.Sprintf("retry of %d denied: %s", e.Failed.Number, e.Reason)
 	case resilient.Redispatched:
 		return "sent again: " + attemptLine(e.Failed)
+	case resilient.TransportReplay:
+		return "replayed: " + attemptLine(e.During)
 	case resilient.Rejected:
 		return fmt.Sprintf("rejected by %s for %v", e.Gate, e.RetryAfter)
 	case resilient.BreakerChanged:

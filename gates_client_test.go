@@ -187,7 +187,8 @@ func TestDeniedRetryHandsBackTheLastError(t *testing.T) {
 				_, err := w.over(base, d.builder(w)).Do(d.request(w))
 				var outer *url.Error
 				is.True(errors.As(err, &outer))               // net/http's own wrapping
-				is.True(outer.Err == error(last))             // around the very error of the last attempt
+				same := outer.Err == error(last)              //nolint:errorlint // the error itself, not one that wraps it
+				is.True(same)                                 // around the very error of the last attempt
 				is.True(errors.Is(err, last))                 // which is found
 				is.Equal(time.Since(start), time.Duration(0)) // at once
 				d.told(w)

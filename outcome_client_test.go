@@ -1,6 +1,7 @@
 package resilient_test
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"io"
@@ -22,7 +23,7 @@ import (
 func TestOutcomesAreConcludedFromFacts(t *testing.T) {
 	t.Parallel()
 	dial := func(err error) http.RoundTripper {
-		return &http.Transport{Dial: func(string, string) (net.Conn, error) { return nil, err }}
+		return &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return nil, err }}
 	}
 	refused := &net.OpError{Op: "dial", Net: "tcp", Err: errUnder}
 	large := strings.Repeat("x", 8<<20)

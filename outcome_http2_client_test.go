@@ -84,6 +84,7 @@ func TestPostThatHTTP2RefusesIsRepeated(t *testing.T) {
 				return frame(frameHeaders, flagEndStream|flagEndHeaders, stream, []byte{0x88}) // :status 200
 			}
 			var serving sync.WaitGroup
+			done := make(chan struct{})
 			serving.Go(func() {
 				for {
 					conn, err := l.Accept()
@@ -91,14 +92,19 @@ func TestPostThatHTTP2RefusesIsRepeated(t *testing.T) {
 						return
 					}
 					serving.Go(func() { frames(conn, answer) })
+					serving.Go(func() {
+						<-done
+						conn.Close()
+					})
 				}
 			})
 			base := &http.Transport{Protocols: &http.Protocols{}}
 			base.Protocols.SetUnencryptedHTTP2(true)
 			defer func() {
-				base.CloseIdleConnections()
 				l.Close()
+				close(done)
 				serving.Wait()
+				base.CloseIdleConnections()
 			}()
 			c := w.over(base, resilient.New("orders").Defaults(resilient.Conservative).
 				Retry(resilient.MaxRetries(1), resilient.Backoff(0, 0)).Breaker(resilient.Off).Budget(resilient.Off))

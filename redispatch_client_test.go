@@ -131,14 +131,13 @@ func TestRedispatchHappensOnceACall(t *testing.T) {
 	t.Parallel()
 	bubble(t, echoing(), func(w *world) {
 		is := is.New(w.T)
-		// Two connections in the pool, both dead, and the next call meets both.
 		network := &breakable{dial: w.DialContext}
-		base := &http.Transport{DialContext: network.DialContext}
+		base := &http.Transport{DialContext: network.DialContext, MaxIdleConnsPerHost: 3}
 		defer base.CloseIdleConnections()
 		c := w.over(base, retrying(every(time.Second)).Budget(resilient.MinimumThroughput(1), resilient.RetryRatio(1)))
-		w.On("/").First(2).Do(httptestx.Delay(time.Second), httptestx.Handle)
+		w.On("/").First(3).Do(httptestx.Delay(time.Second), httptestx.Handle)
 		var wg sync.WaitGroup
-		for range 2 {
+		for range 3 {
 			wg.Go(func() {
 				if resp, err := c.Get(w.URL); err == nil {
 					read(w.T, resp)
@@ -146,17 +145,17 @@ func TestRedispatchHappensOnceACall(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		is.Equal(len(network.all), 2) // two connections are idle
-		network.breakAll()
+		is.Equal(len(network.all), 3) // three connections are idle,
+		network.breakAll()            // all of them dead
 		start := time.Now()
 		resp, err := c.Post(w.URL, "text/plain", strings.NewReader("order"))
 		is.NoErr(err)                                                // it is answered
 		is.Equal(read(w.T, resp), "order")                           // in full
-		is.Equal(time.Since(start), time.Second)                     // but the second dead one has cost a retry
-		is.Equal(len(eventsOf[resilient.Redispatched](w)), 1)        // for only one re-dispatch is free
-		is.Equal(len(eventsOf[resilient.RetryScheduled](w)), 1)      // the other is a retry like any
-		is.Equal(w.registry.Snapshot()[0].Budget.Retries, uint64(1)) // and charged
-		is.Equal(w.arrived(), 3)                                     // the order arrived once
+		is.Equal(len(eventsOf[resilient.Redispatched](w)), 1)        // one re-dispatch was free
+		is.Equal(len(eventsOf[resilient.RetryScheduled](w)), 2)      // what then met the second and the third took a retry each
+		is.Equal(time.Since(start), 2*time.Second)                   // with its wait
+		is.Equal(w.registry.Snapshot()[0].Budget.Retries, uint64(2)) // and its charge
+		is.Equal(w.arrived(), 4)                                     // the order arrived once
 	})
 }
 
@@ -279,7 +278,7 @@ func assertAllTold(t *testing.T, method, key, body string) {
 		resp, err := client.Do(r)
 		is.NoErr(err) // it is answered in the end
 		read(w.T, resp)
-		told := len(eventsOf[resilient.AttemptDone](w)) + len(eventsOf[resilient.Redispatched](w))
+		told := len(eventsOf[resilient.AttemptDone](w)) + len(eventsOf[resilient.Redispatched](w)) + len(eventsOf[resilient.TransportReplay](w))
 		is.Equal(w.arrived(), told) // each arrival is an attempt or a re-dispatch that is told of
 	})
 }

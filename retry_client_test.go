@@ -41,7 +41,7 @@ func (*steps) Reset() {}
 // waits has the waits of each call be these, and Stop after them.
 func waits(d ...time.Duration) resilient.RetryOption {
 	return resilient.BackoffFunc(func() backoff.BackOff {
-		s := append(append(steps{}, d...), backoff.Stop, backoff.Stop)
+		s := append(append(steps{}, d...), backoff.Stop)
 		return &s
 	})
 }
@@ -150,6 +150,29 @@ func TestEachCallHasABackoffOfItsOwn(t *testing.T) {
 		wg.Wait()
 		is.Equal(time.Since(start), 3*time.Second) // nobody took a step of another's
 		is.Equal(w.arrived(), 15)                  // and everybody took all of them
+	})
+}
+
+// A call that needs no retry has no use for a backoff, and one that is out of
+// retries none for a further step of it.
+func TestBackoffIsAskedOnceForEachRetry(t *testing.T) {
+	t.Parallel()
+	bubble(t, always(200, "ok"), func(w *world) {
+		is := is.New(w.T)
+		made := 0
+		var left steps
+		c := w.client(retrying(resilient.BackoffFunc(func() backoff.BackOff {
+			made++
+			left = steps{time.Second, time.Second}
+			return &left
+		})))
+		is.Equal(w.calls(c, 3), 3) // three calls that go well
+		is.Equal(made, 0)          // make none
+		w.On("/").Do(httptestx.Status(503))
+		is.Equal(w.calls(c, 1), 3)                  // one with two retries
+		is.Equal(made, 1)                           // makes one
+		is.Equal(len(left), 0)                      // asks it twice, and not for what would not be made
+		is.Equal(w.denials(), []string{"attempts"}) // before it ends
 	})
 }
 

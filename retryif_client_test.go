@@ -128,6 +128,31 @@ func TestRetryIfCannotGetPastTheGates(t *testing.T) {
 	}
 }
 
+// Nor past a caller who has left: it is not asked then.
+func TestRetryIfCannotHoldACallerWhoLeaves(t *testing.T) {
+	t.Parallel()
+	for name, l := range departures() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, always(200, "ok"), func(w *world) {
+				is := is.New(w.T)
+				w.On("/").Do(httptestx.Stall...)
+				asked := 0
+				c := w.client(retrying(resilient.RetryIf(func(resilient.Attempt) bool { asked++; return true })).
+					Budget(resilient.MinimumThroughput(1), resilient.RetryRatio(1)))
+				r, _ := http.NewRequest("GET", w.URL, nil)
+				r, done := l.request(r)
+				defer done()
+				_, err := c.Do(r)
+				is.True(err != nil)                                          // it gets its own error
+				is.Equal(asked, 0)                                           // nobody asks whether to go on
+				is.Equal(len(eventsOf[resilient.RetryScheduled](w)), 0)      // nor does
+				is.Equal(w.registry.Snapshot()[0].Budget.Retries, uint64(0)) // and nothing is charged
+			})
+		})
+	}
+}
+
 // SPEC O6. dotnet/extensions#6548: a filter that knows the method only from the
 // response lets timeouts of a POST pass.
 func TestMethodsThatAreNotRetriedAreNotRetriedWhateverTheOutcome(t *testing.T) {

@@ -155,7 +155,7 @@ func (s *shared) equip(state *pipeline.State) {
 	if state.Breaker == nil && s.newBreaker != nil {
 		state.Breaker = s.newBreaker()
 		if s.isolated {
-			state.Breaker.Isolate(state.Now())
+			state.Tell(state.Breaker.Isolate(state.Now()), func() {})
 		}
 	}
 }
@@ -172,16 +172,22 @@ func (s *shared) each(f func(*pipeline.State)) {
 	})
 }
 
-// isolate holds all breakers open, or lets them go.
+// isolate holds all breakers open, or lets them go. What tells of the changes runs when the lock is gone, for it may be
+// an observer's turn, who may look at the registry.
 func (s *shared) isolate(isolated bool) {
+	var told []func()
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.isolated = isolated
 	s.each(func(state *pipeline.State) {
+		change := state.Breaker.Release
 		if isolated {
-			state.Breaker.Isolate(state.Now())
-		} else {
-			state.Breaker.Release(state.Now())
+			change = state.Breaker.Isolate
 		}
+		t := change(state.Now())
+		told = append(told, func() { state.Tell(t, func() {}) })
 	})
+	s.mu.Unlock()
+	for _, tell := range told {
+		tell()
+	}
 }

@@ -89,6 +89,8 @@ func publicEvent(s Source, e pipeline.Event) Event {
 		return RetryDenied{Source: s, Failed: a, Reason: e.Reason.String()}
 	case pipeline.Redispatched:
 		return Redispatched{Source: s, Failed: a}
+	case pipeline.Replayed:
+		return TransportReplay{Source: s, During: a}
 	case pipeline.Rejected:
 		return Rejected{Source: s, Gate: e.Gate.String(), RetryAfter: e.Delay}
 	case pipeline.BreakerChanged:

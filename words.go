@@ -88,6 +88,10 @@ func (w words) NoResponse() error {
 		"a RoundTripper must return one of them", w.client)
 }
 
+func (w words) Resent() error {
+	return fmt.Errorf("resilient: client %q: the transport sent the request twice and was stopped from sending it again", w.client)
+}
+
 func (w words) Status(code int) error {
 	return fmt.Errorf("status %d %s", code, http.StatusText(code))
 }

@@ -53,6 +53,7 @@ type Breaker struct {
 	length     time.Duration // if open: of the break
 	probing    bool          // if half-open: whether a probe is pending
 	halfOpens  uint64        // since last closed
+	changes    uint64        // of the state
 }
 
 // NewBreaker returns a closed breaker. It panics if a setting is out of range.

@@ -20,6 +20,7 @@ type breakerModel struct {
 	probe     *modelTicket // if half-open and pending
 	probeFrom time.Duration
 	halfOpens uint64
+	changes   uint64
 }
 
 type modelOutcome struct {
@@ -48,7 +49,8 @@ func (m *breakerModel) sums() (requests, failures uint64) {
 
 // become changes the state. All tickets of the old one are void.
 func (m *breakerModel) become(to gate.BreakerState) gate.Transition {
-	change := gate.Transition{From: m.state, To: to, HalfOpens: m.halfOpens}
+	m.changes++
+	change := gate.Transition{From: m.state, To: to, Number: m.changes, HalfOpens: m.halfOpens}
 	change.Requests, change.Failures = m.sums()
 	m.state = to
 	m.probe = nil

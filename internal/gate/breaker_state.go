@@ -70,8 +70,11 @@ type Transition struct {
 	// before it went to.
 	From, To BreakerState
 
-	// Generation is the one that the change began. It rises with every transition: who reports them from several
-	// goroutines can bring them into order by it. [Breaker.Hold] takes it.
+	// Number is 1 for the breaker's first transition, 2 for the second, and so on: by it, who reports them from several
+	// goroutines can bring them into order.
+	Number uint64
+
+	// Generation is the one that the change began. [Breaker.Hold] takes it.
 	Generation uint64
 
 	// Requests is how many outcomes the sampling duration held at that moment, the tripping failure included. Probes are

@@ -72,9 +72,11 @@ func (b *Breaker) settleProbe(now time.Duration, o Outcome) Transition {
 // enter changes the state. Closing forgets the outcomes and the breaks before.
 func (b *Breaker) enter(now time.Duration, to BreakerState) Transition {
 	sum := b.outcomes.Sum(now)
+	b.changes++
 	change := Transition{
 		From:       b.state,
 		To:         to,
+		Number:     b.changes,
 		Generation: b.generation + 1,
 		Requests:   sum.Total(),
 		Failures:   sum.Failures,

@@ -77,7 +77,7 @@ func TestBreakerScenarioOfTheWorkshop(t *testing.T) {
 	is := is.New(t)
 	b, change := opened(sec)
 	is.Equal(change, gate.Transition{ // the tenth failure opens, and the change tells why
-		From: gate.Closed, To: gate.Open, Generation: 2, Requests: 10, Failures: 10, Break: 15 * sec,
+		From: gate.Closed, To: gate.Open, Number: 1, Generation: 2, Requests: 10, Failures: 10, Break: 15 * sec,
 	})
 	open := change.Generation
 
@@ -91,13 +91,13 @@ func TestBreakerScenarioOfTheWorkshop(t *testing.T) {
 	is.True(probe.Ticket.Probe())               // this one decides
 	is.Equal(probe.State, gate.HalfOpen)        // and says so
 	is.Equal(probe.Transition, gate.Transition{ // the first half-open since the breaker was closed
-		From: gate.Open, To: gate.HalfOpen, Generation: open + 1, Requests: 10, Failures: 10, HalfOpens: 1,
+		From: gate.Open, To: gate.HalfOpen, Number: 2, Generation: open + 1, Requests: 10, Failures: 10, HalfOpens: 1,
 	})
 	is.Equal(b.Admit(16*sec), gate.Admission{RetryAfter: 15 * sec, State: gate.HalfOpen}) // there is no second probe
 
 	again := b.Settle(17*sec, probe.Ticket, gate.Failure)
 	is.Equal(again, gate.Transition{ // a failed probe opens for another break, and is not among the outcomes
-		From: gate.HalfOpen, To: gate.Open, Generation: open + 2, Requests: 10, Failures: 10, HalfOpens: 1, Break: 15 * sec,
+		From: gate.HalfOpen, To: gate.Open, Number: 3, Generation: open + 2, Requests: 10, Failures: 10, HalfOpens: 1, Break: 15 * sec,
 	})
 	is.Equal(b.Admit(32*sec-1).RetryAfter, time.Duration(1)) // measured from its end
 

@@ -37,13 +37,16 @@ func (k *call) newAttempt() *attempt {
 	a := &attempt{sent: k.body.reader(), start: k.state.Now()}
 	ctx, cancel := context.WithCancelCause(k.ctx)
 	a.cancel = cancel
+	if k.traces {
+		a.seen.halt, a.seen.http1 = func() { cancel(errResent) }, k.http1
+	}
 	if l, d, ok := k.nearest(); ok {
 		a.limit = l
 		a.alarm = setAlarm(k.Clock, d.at-a.start, func() { cancel(reached(l)) })
 	}
 	// Shallow on purpose: the caller's Trailer map is filled while the body is
 	// sent, and a deep copy would miss it.
-	a.req = k.req.WithContext(httptrace.WithClientTrace(ctx, a.seen.trace()))
+	a.req = k.req.WithContext(k.mark(httptrace.WithClientTrace(ctx, a.seen.trace())))
 	a.req.Header = k.header
 	if a.sent != nil {
 		// Without GetBody net/http can't send the request again on its own.

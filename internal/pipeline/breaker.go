@@ -55,6 +55,7 @@ func (k *call) problem() error {
 func (k *call) settle(t gate.Ticket) {
 	b, now := k.state.Breaker, k.state.Now()
 	change := b.Settle(now, t, k.last.health)
+	defer func() { k.changed(change) }() // also if the custom duration panics: others may wait for it
 	switch {
 	case !change.Changed():
 	case change.To == gate.Open:
@@ -66,7 +67,6 @@ func (k *call) settle(t gate.Ticket) {
 	case change.To == gate.Closed: // who isolates it later does so for a reason of his own
 		k.state.failure.Store(nil)
 	}
-	k.changed(change)
 }
 
 // breakFor is how long the break is to last.

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"sync/atomic"
 	"time"
+
+	"github.com/cenkalti/backoff/v5"
 )
 
 // A call is one RoundTrip on its way through the stages. Its fields belong to
@@ -17,12 +19,13 @@ type call struct {
 	start   time.Duration
 	header  http.Header // of the attempts; the caller's own unless something is added
 	body    source
-	until   [2]deadline // by LimitTotal and LimitAttempt
-	sent    int         // attempts handed to the transport
-	last    outcome     // of the last attempt
-	attempt *attempt    // the running one, or the one whose response is returned
-	spare   bool        // the one free re-dispatch has been used
-	permit  bool        // a place of the concurrency limit is held
+	until   [2]deadline     // by LimitTotal and LimitAttempt
+	delays  backoff.BackOff // nil until a retry asks for one
+	sent    int             // attempts handed to the transport
+	last    outcome         // of the last attempt
+	attempt *attempt        // the running one, or the one whose response is returned
+	spare   bool            // the one free re-dispatch has been used
+	permit  bool            // a place of the concurrency limit is held
 	ended   atomic.Bool
 }
 

@@ -79,7 +79,7 @@ func (k *call) failed(a *attempt, err error) outcome {
 	o := k.outcome(a)
 	o.Err = err
 	o.health = gate.Ignored
-	if a.seen.unsent() || !a.seen.got.Load() && dialing(err) || !complete || alerted(err) {
+	if a.seen.unsent() || !complete || a.seen.got.Load() == 0 && dialing(err) || a.refused(err) {
 		o.Conclusion = Unprocessed
 	}
 	switch {
@@ -96,6 +96,13 @@ func (k *call) failed(a *attempt, err error) outcome {
 		o.Transient, o.health = !permanent(err), gate.Failure
 	}
 	return o
+}
+
+// refused reports that the server has said that it did not look at the request:
+// in HTTP/2's own words, or by a TLS alert on a new connection, where it is an
+// answer to the handshake. On an older one it may come in the middle of anything.
+func (a *attempt) refused(err error) bool {
+	return refused(err) || alerted(err) && !a.seen.reused.Load()
 }
 
 // dialing reports an error of getting a connection, by its type.

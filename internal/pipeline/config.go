@@ -83,6 +83,9 @@ type Errors interface {
 	Interrupted(err, cause, last error) error
 	// NoResponse says that the transport gave neither response nor error.
 	NoResponse() error
+	// Resent says that the transport sent the request twice, and was stopped
+	// from doing so again.
+	Resent() error
 	// Status stands for a response where an error is needed.
 	Status(code int) error
 }
@@ -119,5 +122,6 @@ const (
 	Rejected                   // Gate, Delay
 	BreakerChanged             // Change
 	Redispatched               // Attempt
+	Replayed                   // Attempt
 	CallDone                   // Attempts, Attempt.Response and Err, Duration
 )

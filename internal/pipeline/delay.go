@@ -10,8 +10,11 @@ import (
 // delay is how long to wait before the next attempt, whether the server asked
 // for it, and whether the server asked for more than is accepted. The backoff
 // moves on also when the server's word replaces it.
-func (k *call) delay(delays backoff.BackOff) (d time.Duration, asked, tooLong bool) {
-	d = delays.NextBackOff()
+func (k *call) delay() (d time.Duration, asked, tooLong bool) {
+	if k.delays == nil {
+		k.delays = k.Retry.Backoff()
+	}
+	d = k.delays.NextBackOff()
 	if d != backoff.Stop {
 		d = max(0, d)
 	}

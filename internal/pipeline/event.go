@@ -31,9 +31,7 @@ func (k *call) emit(e Event) {
 
 // changed tells of a breaker's transition, if it is one.
 func (k *call) changed(t gate.Transition) {
-	if t.Changed() {
-		k.emit(Event{Kind: BreakerChanged, Change: t})
-	}
+	k.state.Tell(t, func() { k.emit(Event{Kind: BreakerChanged, Change: t}) })
 }
 
 // reject counts and tells of a refusal and returns its error.

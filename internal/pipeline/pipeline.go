@@ -20,12 +20,15 @@ type Pipeline struct {
 	// that its silence means something. That is known of net/http's own only:
 	// another may well fail above the one that it wraps.
 	traces bool
+	http1  bool // and never speaks HTTP/2 in cleartext
 }
 
 // New composes the stages, once. This list is the order, outermost first.
 func New(c Config) *Pipeline {
 	p := &Pipeline{Config: c}
-	_, p.traces = c.Base.(*http.Transport)
+	var own *http.Transport
+	own, p.traces = c.Base.(*http.Transport)
+	p.http1 = p.traces && (own.Protocols == nil || !own.Protocols.UnencryptedHTTP2())
 	p.handle = compose(send(c.Base),
 		bound(LimitTotal, c.Total), // the whole call, waits included
 		admitCall(c.Concurrency),   // one place a call, held until its body ends

@@ -35,6 +35,7 @@ func (texts) TimedOut(l Limit, _ time.Duration, cause error) error {
 }
 func (texts) Interrupted(err, cause, last error) error { return errors.Join(err, cause, last) }
 func (texts) NoResponse() error                        { return errors.New("neither") }
+func (texts) Resent() error                            { return errors.New("resent") }
 func (texts) Status(int) error                         { return errors.New("status") }
 
 // answeredCall is a call with a permit and with a response that has a body.

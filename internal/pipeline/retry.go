@@ -16,14 +16,13 @@ func retry(c RetryConfig) stage {
 	}
 	return func(next handler) handler {
 		return func(k *call) (*http.Response, error) {
-			delays := c.Backoff()
 			for retries := 0; ; retries++ {
 				sent := k.sent
 				resp, err := next(k)
 				if k.sent == sent { // a gate refused the attempt: there is nothing to judge
 					return resp, err
 				}
-				delay, ok := k.again(retries, delays)
+				delay, ok := k.again(retries)
 				if !ok {
 					return resp, err
 				}
@@ -39,13 +38,19 @@ func retry(c RetryConfig) stage {
 // again decides whether the call is repeated, and after what delay. The gates
 // are asked in a fixed order, the budget last, so that nothing is charged in
 // vain.
-func (k *call) again(retries int, delays backoff.BackOff) (time.Duration, bool) {
+func (k *call) again(retries int) (time.Duration, bool) {
 	if k.left() || !k.worth() {
 		return 0, false
 	}
-	delay, asked, denied := k.delay(delays)
+	if k.nested() {
+		return k.deny(ReasonNested)
+	}
+	if retries >= k.Retry.Max {
+		return k.deny(ReasonAttempts)
+	}
+	delay, asked, denied := k.delay()
 	switch {
-	case retries >= k.Retry.Max || delay == backoff.Stop:
+	case delay == backoff.Stop:
 		return k.deny(ReasonAttempts)
 	case !k.methodAllowed():
 		return k.deny(ReasonMethod)

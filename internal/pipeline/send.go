@@ -27,21 +27,42 @@ func (k *call) dispatch(base http.RoundTripper) (*http.Response, error) {
 	a := k.newAttempt()
 	k.attempt = a
 	resp, err := base.RoundTrip(a.req)
-	if !a.alarm.stop() {
+	silent := resp == nil && err == nil
+	switch {
+	case !a.alarm.stop():
 		err = k.cut(a, err)
-	} else if err == nil && resp == nil {
+	case silent:
 		err = k.Errors.NoResponse()
+	case err != nil && a.seen.halted.Load() && !k.left():
+		err = k.Errors.Resent()
 	}
 	if err != nil {
 		k.last = k.failed(a, err)
+		if silent { // a transport that is broken stays so
+			k.last.Transient = false
+		}
 		a.resp = resp // net/http ignores a response beside an error, but it must not leak
 		a.abort()
+		k.resent(a)
 		return nil, err
 	}
 	k.last = k.answered(a, resp)
 	a.own(k, resp)
 	k.cover(a)
+	k.resent(a)
 	return resp, nil
+}
+
+// resent tells of what the transport has sent again by itself, and charges it to
+// the budget: to the server it is a retry like any other.
+func (k *call) resent(a *attempt) {
+	if !a.seen.replayed() {
+		return
+	}
+	if k.Retry.Budget {
+		k.state.Budget.Charge(k.state.Now())
+	}
+	k.emit(Event{Kind: Replayed, Attempt: k.last.Attempt})
 }
 
 // cut is the error of an attempt that was ended by a limit on time. A caller

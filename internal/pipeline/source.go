@@ -107,6 +107,9 @@ func (s *source) finish() {
 	s.mu.Lock()
 	s.final, s.due = true, false
 	unread := !s.begun || s.keeps && s.open == 0
+	if unread {
+		s.kept = nil
+	}
 	next := s.next
 	s.next = nil
 	s.mu.Unlock()

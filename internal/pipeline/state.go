@@ -28,6 +28,7 @@ type State struct {
 	denied   [reasons]atomic.Uint64
 	rejected [gates]atomic.Uint64
 	failure  atomic.Pointer[failure] // what the breaker was opened for
+	changes  sequence                // of the breaker's state, to be told in order
 }
 
 // failure boxes an error, for an interface can't be stored atomically.
@@ -35,6 +36,15 @@ type failure struct{ err error }
 
 // Now is the monotonic time since Epoch, the form in which gates are told it.
 func (s *State) Now() time.Duration { return s.Clock.Since(s.Epoch) }
+
+// Tell runs f, which tells of the breaker's transition t, after those that tell
+// of the ones before. Every transition must come here, also one that nobody is
+// told of; what is no transition is nothing.
+func (s *State) Tell(t gate.Transition, f func()) {
+	if t.Changed() {
+		s.changes.run(t.Number, f)
+	}
+}
 
 // Denied returns how many retries were denied for r.
 func (s *State) Denied(r Reason) uint64 { return s.denied[r].Load() }
@@ -68,7 +78,8 @@ type Reason uint8
 
 // The reasons, in the order in which they are looked at after an attempt.
 const (
-	ReasonAttempts Reason = iota // no retries left
+	ReasonNested   Reason = iota // a client above this one retries
+	ReasonAttempts               // no retries left
 	ReasonMethod
 	ReasonAmbiguous
 	ReasonBody
@@ -84,6 +95,6 @@ const Reasons = int(reasons)
 
 func (r Reason) String() string {
 	return [reasons]string{
-		"attempts", "method", "ambiguous", "body", "retry_after", "deadline", "circuit_open", "budget_exhausted",
+		"nested", "attempts", "method", "ambiguous", "body", "retry_after", "deadline", "circuit_open", "budget_exhausted",
 	}[r]
 }
