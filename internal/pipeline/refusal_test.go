@@ -1,0 +1,34 @@
+package pipeline
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/matryer/is"
+)
+
+func TestRefusalsAreToldByTypeOrByTheOneTableOfTexts(t *testing.T) {
+	within := func(s string) error {
+		return errors.New(cannotRetry + s + cannotRetryEnd + "; define Request.GetBody to avoid this error")
+	}
+	for _, c := range []struct {
+		err  error
+		want bool
+	}{
+		{streamError{StreamID: 1, Code: refusedStream}, true},
+		{streamError{StreamID: 1, Code: 1}, false},
+		{streamError{StreamID: 1, Code: 8}, false},
+		{within("stream error: stream ID 1; REFUSED_STREAM; received from peer"), true},
+		{within("stream error: stream ID 1; PROTOCOL_ERROR; received from peer"), false},
+		{within("http2: Transport received Server's graceful shutdown GOAWAY"), true},
+		{within("http2: client conn not usable"), true},
+		{errors.New("http2: Transport received GOAWAY from server ErrCode:INTERNAL_ERROR"), true},
+		{errors.New("http2: client conn could not be established"), true},
+		{errors.New("http2: server sent GOAWAY and closed the connection; LastStreamID=1, ErrCode=NO_ERROR"), false},
+		{errors.New("a proxy says: REFUSED_STREAM; received from peer"), false},
+		{errors.New("EOF"), false},
+	} {
+		is := is.New(t)
+		is.Equal(refused(c.err), c.want) // what the error says about the request
+	}
+}
