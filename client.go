@@ -1,10 +1,7 @@
 package resilient
 
 import (
-	"context"
-	"errors"
 	"net/http"
-	"time"
 
 	"github.com/a-seed-e0941262/resilient/internal/pipeline"
 )
@@ -19,23 +16,7 @@ type transport struct {
 // base transport, and RejectedError and the Err variables for what it can
 // return that the base would not.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := t.pipeline.RoundTrip(req)
-	if err != nil && req.Cancel != nil && errors.Is(req.Context().Err(), context.DeadlineExceeded) { //nolint:staticcheck // see awaitCancel
-		awaitCancel(req.Cancel) //nolint:staticcheck // see there
-	}
-	return resp, err
-}
-
-// awaitCancel gives the Timeout of an [http.Client] the time to be noticed. It ends a request twice, by its context and,
-// from a timer of its own, by Request.Cancel; only after the second does the client's error say that it was Client.Timeout.
-func awaitCancel(cancelled <-chan struct{}) {
-	const enough = 20 * time.Millisecond
-	timer := time.NewTimer(enough) //nolint:forbidigo // the timer that is waited for is on the real clock, too
-	defer timer.Stop()
-	select {
-	case <-cancelled:
-	case <-timer.C:
-	}
+	return t.pipeline.RoundTrip(req)
 }
 
 // CloseIdleConnections forwards to the base: http.Client.CloseIdleConnections
@@ -45,6 +26,11 @@ func (t *transport) CloseIdleConnections() {
 		c.CloseIdleConnections()
 	}
 }
+
+// CancelRequest ends the call of a request that was given to RoundTrip. It is
+// what callers from before contexts have; net/http's transport deprecates it and
+// keeps it, and so does this one.
+func (t *transport) CancelRequest(req *http.Request) { t.pipeline.CancelRequest(req) }
 
 // Unwrap returns the base transport, the one that calls are sent through.
 func (t *transport) Unwrap() http.RoundTripper { return t.base }

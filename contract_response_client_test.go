@@ -274,6 +274,7 @@ func TestErrorSaysThatItWasTheClientsTimeout(t *testing.T) {
 	t.Parallel()
 	bubble(t, always(200, "hello"), func(w *world) {
 		is := is.New(w.T)
+		w.On("/body").Do(httptestx.SlowBody(time.Hour)...)
 		w.On("/").Do(httptestx.Stall...)
 		c := w.client(busy().Breaker(resilient.Off))
 		c.Timeout = time.Second
@@ -286,16 +287,23 @@ func TestErrorSaysThatItWasTheClientsTimeout(t *testing.T) {
 			{10 * time.Millisecond, 10 * time.Millisecond}, // it is waited for
 			{time.Hour, 20 * time.Millisecond},             // but not for long
 		} {
-			ctx, cancel := context.WithTimeout(w.Context(), time.Second)
-			r, closed := w.with(ctx), make(chan struct{})
-			r.Cancel = closed //nolint:staticcheck // as http.Client does
-			timer := time.AfterFunc(time.Second+row.closes, func() { close(closed) })
-			began := time.Now()
-			_, err := c.Transport.RoundTrip(r)
-			is.Equal(time.Since(began), time.Second+row.returns)
-			is.True(errors.Is(err, context.DeadlineExceeded))
-			timer.Stop()
-			cancel()
+			for _, path := range []string{"/", "/body"} {
+				ctx, cancel := context.WithTimeout(w.Context(), time.Second)
+				r, closed := w.with(ctx), make(chan struct{})
+				r.URL.Path, r.Cancel = path, closed //nolint:staticcheck // as http.Client does
+				timer := time.AfterFunc(time.Second+row.closes, func() { close(closed) })
+				began := time.Now()
+				resp, err := c.Transport.RoundTrip(r)
+				if path == "/body" {
+					is.NoErr(err) // the headers have come
+					_, err = io.ReadAll(resp.Body)
+					resp.Body.Close()
+				}
+				is.Equal(time.Since(began), time.Second+row.returns)
+				is.True(errors.Is(err, context.DeadlineExceeded))
+				timer.Stop()
+				cancel()
+			}
 		}
 	})
 }

@@ -51,7 +51,11 @@ func (k *call) newAttempt() *attempt {
 	if a.sent != nil {
 		// Without GetBody net/http can't send the request again on its own.
 		a.req.Body, a.req.GetBody = a.sent, nil
+		if !k.traces && k.body.again != nil {
+			a.req.GetBody = a.sent.another
+		}
 	}
+	k.underway.trying(k, a.req)
 	return a
 }
 

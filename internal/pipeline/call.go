@@ -27,6 +27,10 @@ type call struct {
 	spare   bool            // the one free re-dispatch has been used
 	permit  bool            // a place of the concurrency limit is held
 	ended   atomic.Bool
+
+	quit      chan struct{} // closed by CancelRequest
+	trying    *http.Request // of the attempt; under underway.mu
+	cancelled bool          // under underway.mu
 }
 
 // A deadline is a point in time and the time that was allowed to get there.
@@ -51,15 +55,19 @@ func (p *Pipeline) RoundTrip(req *http.Request) (*http.Response, error) {
 	})
 	k.handOver(resp)
 	returned = true
+	if err != nil {
+		k.awaitClient()
+	}
 	return resp, err
 }
 
 func (p *Pipeline) begin(req *http.Request) *call {
-	k := &call{Pipeline: p, req: req, ctx: req.Context(), header: req.Header}
+	k := &call{Pipeline: p, req: req, ctx: req.Context(), header: req.Header, quit: make(chan struct{})}
 	k.state = p.Pool.Acquire(req)
 	k.start = k.state.Now()
 	k.key()
 	k.body.init(req, p.Retry.Max > 0, p.Retry.BufferLimit)
+	p.add(k)
 	return k
 }
 
@@ -98,6 +106,7 @@ func (k *call) end() {
 	if k.permit {
 		k.state.Limit.Release()
 	}
+	k.remove(k)
 	k.Pool.Release(k.state)
 }
 
@@ -105,6 +114,8 @@ func (k *call) end() {
 func (k *call) left() bool {
 	select {
 	case <-k.req.Cancel: //nolint:staticcheck // deprecated, but net/http still honours it
+		return true
+	case <-k.quit:
 		return true
 	default:
 		return k.ctx.Err() != nil

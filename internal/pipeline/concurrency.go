@@ -51,6 +51,7 @@ func (k *call) enter() error {
 	case <-timer.Chan():
 		return k.Errors.TimedOut(LimitTotal, k.Total, nil)
 	case <-k.ctx.Done():
+	case <-k.quit:
 	case <-k.req.Cancel: //nolint:staticcheck // deprecated, but net/http still honours it
 	}
 	return k.interrupted(nil)

@@ -16,6 +16,7 @@ type stage func(next handler) handler
 type Pipeline struct {
 	Config
 	handle handler
+	underway
 	// traces says that the base reports to httptrace before all that may pass, so
 	// that its silence means something. That is known of net/http's own only:
 	// another may well fail above the one that it wraps.

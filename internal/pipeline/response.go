@@ -68,6 +68,9 @@ func (b *responseBody) Read(p []byte) (int, error) {
 		err = b.explain(err)
 		b.end()
 	}
+	if err != nil && err != io.EOF {
+		b.call.awaitClient()
+	}
 	return n, err
 }
 

@@ -142,6 +142,7 @@ func (k *call) wait(delay time.Duration) error {
 		select {
 		case <-t.Chan():
 		case <-k.ctx.Done():
+		case <-k.quit:
 		case <-k.req.Cancel: //nolint:staticcheck // deprecated, but net/http still honours it
 		}
 	}

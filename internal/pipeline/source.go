@@ -15,6 +15,9 @@ var errSealed = errors.New("resilient: request body read after its attempt ended
 // net/http does not send it, and tells so in a text only.
 var errLength = errors.New("resilient: request body differs from its declared length")
 
+// errAnother is what a transport gets that wants to send a body again.
+var errAnother = errors.New("resilient: the request body has been asked for and can't be sent again by the transport")
+
 // A source gives every attempt its own reader of the caller's request body and
 // closes that body once, when nothing will read it any more.
 //
@@ -142,6 +145,7 @@ type reader struct {
 	off    int   // how far into the kept bytes
 	n      int64 // handed out
 	err    error // what the transport was told in the end
+	asked  bool  // has been read from
 	sealed bool
 	closed bool
 }
@@ -152,6 +156,7 @@ func (r *reader) Read(p []byte) (int, error) {
 		return s.read(r, p)
 	}
 	s.mu.Lock()
+	r.asked = true
 	sealed := r.sealed || r.closed
 	s.mu.Unlock()
 	if sealed {
@@ -249,6 +254,20 @@ func (r *reader) Close() error {
 		return s.close()
 	}
 	return nil
+}
+
+// another is GetBody for a base that is not net/http's own: one that signs
+// requests may want to read the body first. When the body has been asked for it
+// is too late: the request must not be sent again below us.
+func (r *reader) another() (io.ReadCloser, error) {
+	s := r.source
+	s.mu.Lock()
+	touched := r.asked || r.closed || r.sealed
+	s.mu.Unlock()
+	if touched {
+		return nil, errAnother
+	}
+	return s.again()
 }
 
 // seal ends an attempt: nothing more is handed out, so that a request that was
