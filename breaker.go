@@ -11,8 +11,9 @@ import (
 // BreakerPolicy refuses attempts to a dependency that fails too often, for a while: [ErrCircuitOpen]. After the break one
 // attempt, the probe, decides whether the circuit closes. The zero policy is off.
 //
-// An attempt has failed if its outcome is [Attempt].Transient. One that the caller gave up, or that the total timeout cut
-// short, counts neither way.
+// An attempt has failed if its outcome is [Attempt].Transient, or if the dependency could not be reached at all: a host
+// that does not exist, a certificate that is not valid. One that the caller gave up, that the total timeout cut short, or
+// that failed by the request's own fault counts neither way.
 type BreakerPolicy struct {
 	// FailureRatio is the share of failed attempts at which the circuit opens: 0 to 1, kept in parts per million. 0 opens
 	// it at any failure once the minimum is reached.
@@ -28,7 +29,8 @@ type BreakerPolicy struct {
 	// BreakDuration is how long the circuit stays open: 500ms or more.
 	BreakDuration time.Duration
 
-	// BreakUntilRetryAfter makes a break last at least as long as the Retry-After of the response that caused it says.
+	// BreakUntilRetryAfter makes a break last at least as long as the Retry-After of the response that caused it says, up
+	// to 24h.
 	BreakUntilRetryAfter bool
 
 	// BreakDurationFunc, if it is not nil, gives the length of each break instead of BreakDuration, which then only bounds

@@ -114,6 +114,7 @@ func TestBreakLastsUntilRetryAfter(t *testing.T) {
 		{"shorter than the break", "Retry-After", "5", []resilient.BreakerOption{until}, 15 * time.Second},
 		{"as a date", "Retry-After", "Sat, 01 Jan 2000 00:01:00 GMT", []resilient.BreakerOption{until}, 60 * time.Second},
 		{"in milliseconds", "Retry-After-Ms", "16500", []resilient.BreakerOption{until}, 16500 * time.Millisecond},
+		{"absurdly long", "Retry-After", "99999999999", []resilient.BreakerOption{until}, 24 * time.Hour},
 		{"nonsense", "Retry-After", "soon", []resilient.BreakerOption{until}, 15 * time.Second},
 		{"none", "X-None", "60", []resilient.BreakerOption{until}, 15 * time.Second},
 		{"not asked for", "Retry-After", "60", nil, 15 * time.Second},

@@ -89,7 +89,8 @@ type Rejected struct {
 // that made it.
 type BreakerChanged struct {
 	Source
-	// From and To are closed, open, half-open or isolated.
+	// From and To are closed, open or half-open. What is done by hand, with
+	// [Registry.Isolate] and Release, is not told: [Registry.Snapshot] shows it.
 	From, To string
 	// Requests and Failures are what the window held at the change.
 	Requests, Failures uint64

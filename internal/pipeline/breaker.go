@@ -77,7 +77,7 @@ func (k *call) breakFor(t gate.Transition) time.Duration {
 	}
 	if k.Breaker.UntilRetryAfter {
 		if asked, ok := k.askedFor(); ok {
-			d = max(d, asked)
+			d = max(d, min(asked, unreasonable)) // one absurd header must not shut the circuit for good
 		}
 	}
 	return d
