@@ -234,3 +234,32 @@ func TestCallerWhoLeavesABodyGetsWhatItWouldGetWithoutUs(t *testing.T) {
 		})
 	}
 }
+
+// Over HTTP/1 net/http does not return while it waits for the request body. No
+// limit on time would hold if that were waited for.
+func TestRequestBodyThatNeverComesDoesNotOutlastTheAttempt(t *testing.T) {
+	t.Parallel()
+	for name, opaque := range map[string]bool{"opaque": true, "with GetBody": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, always(200, "ok"), func(w *world) {
+				is := is.New(w.T)
+				body, never := io.Pipe()
+				defer never.Close()
+				r, _ := http.NewRequest("PUT", w.URL, body)
+				if !opaque {
+					r.GetBody = func() (io.ReadCloser, error) { return nil, errors.New("there is one only") }
+				}
+				start := time.Now()
+				_, err := w.client(resilient.New("orders").
+					Timeout(resilient.PerAttempt(time.Second)).
+					Retry(resilient.Backoff(0, 0))).Do(r)
+				is.True(errors.Is(err, resilient.ErrAttemptTimeout))
+				is.Equal(time.Since(start), time.Second+100*time.Millisecond) // with what a body is given to come to an end
+				is.Equal(w.denials(), []string{"body"})                       // it can't be sent again
+				_, err = never.Write([]byte("x"))
+				is.Equal(err, io.ErrClosedPipe) // whoever writes it is told
+			})
+		})
+	}
+}

@@ -20,6 +20,7 @@ type attempt struct {
 	seen   evidence
 	limit  Limit // which limit alarm is for
 	alarm  *alarm
+	last   atomic.Pointer[alarm] // for a transport that does not return when its time is over
 	start  time.Duration
 	resp   *http.Response
 	body   *responseBody // nil: the response has none
@@ -42,7 +43,7 @@ func (k *call) newAttempt() *attempt {
 	}
 	if l, d, ok := k.nearest(); ok {
 		a.limit = l
-		a.alarm = setAlarm(k.Clock, d.at-a.start, func() { cancel(reached(l)) })
+		a.alarm = setAlarm(k.Clock, d.at-a.start, func() { k.expire(a, l) })
 	}
 	// Shallow on purpose: the caller's Trailer map is filled while the body is
 	// sent, and a deep copy would miss it.
@@ -59,6 +60,16 @@ func (k *call) newAttempt() *attempt {
 	return a
 }
 
+// expire ends an attempt whose time is over. Over HTTP/1 net/http then waits for
+// the Read of the request body that it is in, which may take for ever: if it has
+// not returned a moment later, the body is closed, and not sent again.
+func (k *call) expire(a *attempt, l Limit) {
+	if a.sent != nil {
+		a.last.Store(setAlarm(k.Clock, k.Discard.Time, a.sent.giveUp))
+	}
+	a.cancel(reached(l))
+}
+
 // keep makes the end of the response's body the end of the call. It reports
 // whether there is a body to wait for.
 func (a *attempt) keep(k *call) bool {
@@ -68,6 +79,7 @@ func (a *attempt) keep(k *call) bool {
 // abort ends an attempt whose response nobody will see.
 func (a *attempt) abort() {
 	a.alarm.stop()
+	a.last.Load().stop()
 	a.sent.seal()
 	a.cancel(nil)
 	if a.resp != nil && a.resp.Body != nil {

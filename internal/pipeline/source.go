@@ -256,6 +256,22 @@ func (r *reader) Close() error {
 	return nil
 }
 
+// giveUp closes the body even if a further attempt could have had it, so that
+// whoever waits in a Read of it comes back.
+func (r *reader) giveUp() {
+	r.seal()
+	s := r.source
+	if !s.keeps {
+		return
+	}
+	s.mu.Lock()
+	if s.err == nil {
+		s.err = errSealed
+	}
+	s.mu.Unlock()
+	_ = s.close()
+}
+
 // another is GetBody for a base that is not net/http's own: one that signs
 // requests may want to read the body first. When the body has been asked for it
 // is too late: the request must not be sent again below us.
