@@ -256,20 +256,26 @@ func (r *reader) Close() error {
 	return nil
 }
 
-// giveUp closes the body even if a further attempt could have had it, so that
-// whoever waits in a Read of it comes back.
+// giveUp seals r while its attempt is still running, and closes the body even if
+// a further attempt could have had it, so that whoever waits in a Read of it comes
+// back. It may come late: once the attempt has ended it does nothing, for another
+// one may have the body by then.
 func (r *reader) giveUp() {
-	r.seal()
 	s := r.source
-	if !s.keeps {
-		return
-	}
 	s.mu.Lock()
-	if s.err == nil {
+	over := r.sealed
+	r.sealed = true
+	if !over && s.keeps && s.err == nil {
 		s.err = errSealed
 	}
 	s.mu.Unlock()
-	_ = s.close()
+	if over {
+		return
+	}
+	_ = r.Close()
+	if s.keeps {
+		_ = s.close()
+	}
 }
 
 // another is GetBody for a base that is not net/http's own: one that signs

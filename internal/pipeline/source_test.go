@@ -252,3 +252,25 @@ func TestEveryAttemptReadsThePrefixOfTheBody(t *testing.T) {
 		}
 	})
 }
+
+// The alarm that gives a body up may ring when its attempt has just ended.
+func TestBodyIsNotGivenUpUnderTheNextAttempt(t *testing.T) {
+	is := is.New(t)
+	body := &countedBody{Reader: iotest.OneByteReader(strings.NewReader("hello"))}
+	s := newSource(body, -1, 10)
+	first := s.reader()
+	first.seal()
+	is.True(s.rewind())
+	second := s.reader()
+	first.giveUp()
+	is.Equal(body.closes.Load(), int32(0)) // the second has it now
+	b := make([]byte, 3)
+	_, err := io.ReadFull(second, b)
+	is.NoErr(err)
+	is.Equal(string(b), "hel")
+	second.giveUp()
+	is.Equal(body.closes.Load(), int32(1)) // which can be given up
+	is.True(!s.rewind())                   // for good
+	s.finish()
+	is.Equal(body.closes.Load(), int32(1))
+}
