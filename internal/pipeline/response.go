@@ -3,6 +3,7 @@ package pipeline
 import (
 	"io"
 	"net/http"
+	"sync"
 	"sync/atomic"
 )
 
@@ -12,7 +13,10 @@ type responseBody struct {
 	io.ReadCloser
 	call    *call
 	attempt *attempt
-	idled   bool        // BodyIdle has cut it; belongs to the one who reads
+	eof     bool // it was read to its end; belongs to the one who reads
+	idled   bool // BodyIdle has cut it; likewise
+	closing sync.Once
+	failure error       // of closing it
 	held    atomic.Bool // the end of the body is the end of the call
 	ended   atomic.Bool
 }
@@ -60,10 +64,20 @@ func (b *responseBody) shape(status int) io.ReadCloser {
 	return up
 }
 
+// Read closes the transport's body at its end, before the attempt's context is
+// cancelled: a stream of HTTP/2 then waits until its connection has it off its
+// list, and would not once its context is done.
 func (b *responseBody) Read(p []byte) (int, error) {
+	if b.eof {
+		return 0, io.EOF
+	}
 	idle := b.watch()
 	n, err := b.ReadCloser.Read(p)
 	b.idled = b.idled || !idle.stop()
+	if err == io.EOF {
+		b.eof = true
+		_ = b.close() // for the caller to see when he closes it
+	}
 	if err != nil {
 		err = b.explain(err)
 		b.end()
@@ -98,7 +112,13 @@ func (b *responseBody) explain(err error) error {
 
 func (b *responseBody) Close() error {
 	defer b.end() // also if that panics
-	return b.ReadCloser.Close()
+	return b.close()
+}
+
+// close closes the transport's body, once.
+func (b *responseBody) close() error {
+	b.closing.Do(func() { b.failure = b.ReadCloser.Close() })
+	return b.failure
 }
 
 // Read does not end an upgraded connection at EOF: it may still be written to.
