@@ -65,14 +65,16 @@ type Redispatched struct {
 	Failed Attempt
 }
 
-// TransportReplay is sent when net/http has sent the request of an attempt a
-// second time by itself, which it does to requests without a body when a pooled
-// connection fails. It is charged to the budget. More than once an attempt it is
-// prevented; other requests never are.
+// TransportReplay is sent when net/http has sent the request of an attempt again
+// by itself, which it does to requests without a body when a pooled connection
+// fails. Each time is charged to the budget. Over HTTP/2 it is stopped after the
+// first; requests with a body that the server may have are never sent again.
 type TransportReplay struct {
 	Source
 	// During is the attempt, with what it ended with.
 	During Attempt
+	// Replays is how often it was sent beyond the first time; 1 or more.
+	Replays int
 }
 
 // Rejected is sent when a gate turned a call or an attempt away, so that it

@@ -90,7 +90,7 @@ func publicEvent(s Source, e pipeline.Event) Event {
 	case pipeline.Redispatched:
 		return Redispatched{Source: s, Failed: a}
 	case pipeline.Replayed:
-		return TransportReplay{Source: s, During: a}
+		return TransportReplay{Source: s, During: a, Replays: e.Attempts}
 	case pipeline.Rejected:
 		return Rejected{Source: s, Gate: e.Gate.String(), RetryAfter: e.Delay}
 	case pipeline.BreakerChanged:

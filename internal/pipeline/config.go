@@ -122,6 +122,6 @@ const (
 	Rejected                   // Gate, Delay
 	BreakerChanged             // Change
 	Redispatched               // Attempt
-	Replayed                   // Attempt
+	Replayed                   // Attempt, Attempts: how many beyond it
 	CallDone                   // Attempts, Attempt.Response and Err, Duration
 )

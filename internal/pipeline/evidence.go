@@ -54,6 +54,15 @@ func (e *evidence) http2(c net.Conn) bool {
 // have been seen asking for one.
 func (e *evidence) unsent() bool { return e.asked.Load() && e.got.Load() == 0 }
 
-// replayed reports that the transport has sent the request again by itself.
-// A base of another kind may have to ask several times, to log in for instance.
-func (e *evidence) replayed() bool { return e.halt != nil && e.got.Load() > 1 }
+// replays is how often the transport has sent the request again by itself. A base
+// of another kind may have to ask several times, to log in for instance.
+func (e *evidence) replays() int {
+	sends := int(e.got.Load())
+	if e.halted.Load() {
+		sends = maxSends
+	}
+	if e.halt == nil {
+		return 0
+	}
+	return sends - 1
+}

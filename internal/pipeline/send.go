@@ -56,13 +56,16 @@ func (k *call) dispatch(base http.RoundTripper) (*http.Response, error) {
 // resent tells of what the transport has sent again by itself, and charges it to
 // the budget: to the server it is a retry like any other.
 func (k *call) resent(a *attempt) {
-	if !a.seen.replayed() {
+	n := a.seen.replays()
+	if n < 1 {
 		return
 	}
 	if k.Retry.Budget {
-		k.state.Budget.Charge(k.state.Now())
+		for range n {
+			k.state.Budget.Charge(k.state.Now())
+		}
 	}
-	k.emit(Event{Kind: Replayed, Attempt: k.last.Attempt})
+	k.emit(Event{Kind: Replayed, Attempt: k.last.Attempt, Attempts: n})
 }
 
 // cut is the error of an attempt that was ended by a limit on time. A caller
