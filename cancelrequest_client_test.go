@@ -78,3 +78,26 @@ func TestBaseOfAnotherKindMayReadTheBodyBeforehandOnly(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(resp.StatusCode, 200)
 }
+
+// A transport of another kind may send the copy that it got. What is left unread
+// of the body itself then says nothing about what the server has.
+func TestBodyThatWasCopiedIsNoEvidence(t *testing.T) {
+	t.Parallel()
+	is := is.New(t)
+	w := newWorld(t, nil)
+	sent := 0
+	base := roundTripper(func(r *http.Request) (*http.Response, error) {
+		body, err := r.GetBody()
+		is.NoErr(err)
+		_, _ = io.Copy(io.Discard, body) // to the server
+		sent++
+		_ = r.Body.Close()
+		return nil, io.ErrUnexpectedEOF // and the answer is lost
+	})
+	c := w.over(base, resilient.New("orders").Defaults(resilient.Conservative).Retry(resilient.Backoff(0, 0)))
+	_, err := c.Post("http://x.test", "text/plain", strings.NewReader("order"))
+	is.True(errors.Is(err, io.ErrUnexpectedEOF))
+	is.Equal(eventsOf[resilient.AttemptDone](w)[0].Conclusion, resilient.Unknown) // it may have been processed
+	is.Equal(sent, 1)                                                             // so it is not sent again
+	is.Equal(w.denials(), []string{"ambiguous"})
+}

@@ -102,20 +102,20 @@ func TestEveryNumberIsValidated(t *testing.T) {
 	t.Parallel()
 	c := AI.Config() // everything on
 	everyField(&c, func(name string, field, _ reflect.Value) {
+		before := reflect.New(field.Type()).Elem()
+		before.Set(field)
+		defer field.Set(before)
+		switch field.Kind() {
+		case reflect.Int, reflect.Int64:
+			field.SetInt(-1)
+		case reflect.Float64:
+			field.SetFloat(-1)
+		case reflect.String:
+			field.SetString("\n")
+		default:
+			return // it has no range
+		}
 		t.Run(name, func(t *testing.T) {
-			before := reflect.New(field.Type()).Elem()
-			before.Set(field)
-			defer field.Set(before)
-			switch field.Kind() {
-			case reflect.Int, reflect.Int64:
-				field.SetInt(-1)
-			case reflect.Float64:
-				field.SetFloat(-1)
-			case reflect.String:
-				field.SetString("\n")
-			default:
-				t.Skip("it has no range")
-			}
 			is := is.New(t)
 			d := New("x").Defaults(c).draft()
 			is.True(d.check() != nil)  // below its range

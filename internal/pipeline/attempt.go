@@ -63,9 +63,17 @@ func (k *call) newAttempt() *attempt {
 // expire ends an attempt whose time is over. Over HTTP/1 net/http then waits for
 // the Read of the request body that it is in, which may take for ever: if it has
 // not returned a moment later, the body is closed, and not sent again.
+//
+// It may return just now, by itself. Who ends the attempt seals the body and then
+// looks for the last alarm; here it is set first, and then the seal looked for: so
+// one of the two stops it.
 func (k *call) expire(a *attempt, l Limit) {
 	if a.sent != nil {
-		a.last.Store(setAlarm(k.Clock, k.Discard.Time, a.sent.giveUp))
+		last := setAlarm(k.Clock, k.Discard.Time, a.sent.giveUp)
+		a.last.Store(last)
+		if a.sent.ended() {
+			last.stop()
+		}
 	}
 	a.cancel(reached(l))
 }
@@ -79,8 +87,8 @@ func (a *attempt) keep(k *call) bool {
 // abort ends an attempt whose response nobody will see.
 func (a *attempt) abort() {
 	a.alarm.stop()
+	a.sent.seal() // before the next line: see expire
 	a.last.Load().stop()
-	a.sent.seal()
 	a.cancel(nil)
 	if a.resp != nil && a.resp.Body != nil {
 		_ = a.resp.Body.Close()

@@ -140,7 +140,7 @@ func (k *call) over(last error) error {
 func (k *call) interrupted(last error) error {
 	err := k.ctx.Err()
 	if err == nil {
-		err = context.Canceled // by Request.Cancel, which has no error of its own
+		err = context.Canceled // by Request.Cancel or CancelRequest, which have no error of their own
 	}
 	cause := context.Cause(k.ctx)
 	if last == nil && (cause == nil || cause == err) { //nolint:errorlint // the very same error adds nothing

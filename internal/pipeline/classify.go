@@ -101,8 +101,10 @@ func (k *call) failed(a *attempt, err error) outcome {
 // refused reports that the server has said that it did not look at the request:
 // in HTTP/2's own words, or by a TLS alert on a new connection, where it is an
 // answer to the handshake. On an older one it may come in the middle of anything.
+// It is an answer to one send: of several, and of those that were not seen, an
+// earlier one may have been processed.
 func (a *attempt) refused(err error) bool {
-	return refused(err) || alerted(err) && !a.seen.reused.Load()
+	return a.seen.got.Load() == 1 && (refused(err) || alerted(err) && !a.seen.reused.Load())
 }
 
 // dialing reports an error of getting a connection, by its type.
@@ -137,7 +139,7 @@ func permanent(err error) bool {
 }
 
 // alerted reports a TLS alert: the peer does not talk to us at all. In TLS 1.3
-// it may come when the request has been written, and is no less certain then.
+// the answer to the handshake may come when the request has been written.
 func alerted(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "remote error"

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"errors"
+	"net"
 	"testing"
 
 	"github.com/matryer/is"
@@ -30,5 +31,18 @@ func TestRefusalsAreToldByTypeOrByTheOneTableOfTexts(t *testing.T) {
 	} {
 		is := is.New(t)
 		is.Equal(refused(c.err), c.want) // what the error says about the request
+	}
+}
+
+// Only the last answer is seen of several sends: an earlier one may have been processed.
+func TestRefusalOfAReplayIsNoRefusalOfTheRequest(t *testing.T) {
+	is := is.New(t)
+	no := streamError{StreamID: 1, Code: refusedStream}
+	alert := &net.OpError{Op: "remote error", Err: errors.New("tls: certificate required")}
+	for sends, want := range []bool{false, true, false} { // untraced, once, twice
+		a := &attempt{}
+		a.seen.got.Store(int32(sends))
+		is.Equal(a.refused(no), want)
+		is.Equal(a.refused(alert), want)
 	}
 }

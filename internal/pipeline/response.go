@@ -157,7 +157,7 @@ func (k *call) discard() {
 	_ = resp.Body.Close()
 }
 
-// drain reads at most limit bytes and whether the body ends there.
+// drain reads at most limit bytes, and one more to see whether the body ends there.
 func drain(body io.Reader, limit int64) {
 	_, _ = io.CopyN(io.Discard, body, limit+1)
 }

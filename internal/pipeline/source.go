@@ -146,6 +146,7 @@ type reader struct {
 	n      int64 // handed out
 	err    error // what the transport was told in the end
 	asked  bool  // has been read from
+	copied bool  // a copy was handed out, which may be what is sent
 	sealed bool
 	closed bool
 }
@@ -280,11 +281,13 @@ func (r *reader) giveUp() {
 
 // another is GetBody for a base that is not net/http's own: one that signs
 // requests may want to read the body first. When the body has been asked for it
-// is too late: the request must not be sent again below us.
+// is too late: the request must not be sent again below us. The copy may well be
+// what is sent, so from then on the body counts as handed out.
 func (r *reader) another() (io.ReadCloser, error) {
 	s := r.source
 	s.mu.Lock()
 	touched := r.asked || r.closed || r.sealed
+	r.copied = r.copied || !touched
 	s.mu.Unlock()
 	if touched {
 		return nil, errAnother
@@ -304,6 +307,13 @@ func (r *reader) seal() {
 	_ = r.Close() // a transport may forget to
 }
 
+// ended reports whether r is sealed.
+func (r *reader) ended() bool {
+	r.source.mu.Lock()
+	defer r.source.mu.Unlock()
+	return r.sealed
+}
+
 // whole reports whether all of the body was handed out, and what is wrong with
 // the caller's own body if that is why the request failed: it can't be read, or
 // is not as long as it was said to be. It is final once r is sealed.
@@ -315,6 +325,8 @@ func (r *reader) whole() (complete bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch said := s.length > 0; {
+	case r.copied: // what is left of r says nothing
+		return true, nil
 	case r.err != nil && r.err != io.EOF:
 		return said && r.n >= s.length, r.err
 	case said && r.err == io.EOF && r.n < s.length, said && r.n > s.length:
