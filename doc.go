@@ -60,7 +60,8 @@
 // # Seeing why
 //
 // [Builder.Observe] is told every decision: each attempt, each retry and why one
-// was denied, each refusal, each change of a breaker.
+// was denied, each refusal, each change of a breaker. [WithReport] tells the same of
+// the calls made with one context, [Registry.Snapshot] of the shared state.
 //
 // # Testing
 //

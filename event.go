@@ -67,14 +67,12 @@ type Redispatched struct {
 
 // TransportReplay is sent when net/http has sent the request of an attempt again
 // by itself, which it does to requests without a body when a pooled connection
-// fails. Each time is charged to the budget. Over HTTP/2 it is stopped after the
-// first; requests with a body that the server may have are never sent again.
+// fails. It is charged to the budget, and net/http is stopped from doing so twice in
+// one attempt; requests with a body that the server may have are never sent again.
 type TransportReplay struct {
 	Source
 	// During is the attempt, with what it ended with.
 	During Attempt
-	// Replays is how often it was sent beyond the first time; 1 or more.
-	Replays int
 }
 
 // Rejected is sent when a gate turned a call or an attempt away, so that it
@@ -140,6 +138,10 @@ type Attempt struct {
 	Transient bool
 	// Conclusion is what the outcome tells about side effects on the server.
 	Conclusion Conclusion
+	// Sends is how many requests the server may have of this attempt: 0 if none
+	// can have left, 1 as a rule, 2 after a [TransportReplay]. What was written to a
+	// connection that was dead already counts, though it arrived nowhere.
+	Sends int
 	// Duration is the time from dispatch to response headers or failure.
 	Duration time.Duration
 }

@@ -133,3 +133,27 @@ func ExampleBuilder_JSON() {
 	// 2
 	// resilient: client "catalog": JSON(retry.maxRetry): line 1: there is no such setting
 }
+
+// A report says why a call came to what it did.
+func ExampleWithReport() {
+	client := resilient.New("inventory").
+		Defaults(resilient.None).
+		Retry(resilient.MaxRetries(1), resilient.Backoff(0, 0)).
+		Transport(scripted(503, 429)).
+		Registry(resilient.NewRegistry()).
+		MustBuild()
+	ctx, report := resilient.WithReport(context.Background())
+	r, _ := http.NewRequestWithContext(ctx, "GET", "http://inventory.example/items", nil)
+	resp, err := client.Do(r)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer resp.Body.Close()
+	line, _, _ := strings.Cut(report.String(), ", done in ")
+	fmt.Println(line)
+	fmt.Println(report.Attempts(), report.Ended())
+	// Output:
+	// inventory: 503, retry in 0s, inventory: 429, no retry: attempts
+	// 2 attempts
+}

@@ -116,7 +116,7 @@ func TestStormOfReplaysIsStopped(t *testing.T) {
 				r, _ := http.NewRequest("GET", url, strings.NewReader(body))
 				_, err := c.Do(r)
 				is.True(err != nil)
-				replays := replayed(w)
+				replays := len(eventsOf[resilient.TransportReplay](w))
 				is.Equal(len(eventsOf[resilient.AttemptDone](w)), 3) // the retries are ours
 				is.Equal(int(requests.Load()), 3+replays)            // and each of the others is told of
 				is.Equal(replays, map[string]int{"": 3, "query": 0}[body])

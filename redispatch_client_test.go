@@ -278,31 +278,25 @@ func assertAllTold(t *testing.T, method, key, body string) {
 		resp, err := client.Do(r)
 		is.NoErr(err) // it is answered in the end
 		read(w.T, resp)
-		told := len(eventsOf[resilient.AttemptDone](w)) + len(eventsOf[resilient.Redispatched](w)) + replayed(w)
+		told := len(eventsOf[resilient.AttemptDone](w)) + len(eventsOf[resilient.Redispatched](w)) + len(eventsOf[resilient.TransportReplay](w))
 		is.Equal(w.arrived(), told) // each arrival is an attempt or a re-dispatch that is told of
 	})
 }
 
-// replayed is how often net/http has sent a request again by itself.
-func replayed(w *world) int {
-	n := 0
-	for _, e := range eventsOf[resilient.TransportReplay](w) {
-		n += e.Replays
-	}
-	return n
-}
-
-// Over HTTP/1 it tries every pooled connection.
-func TestEveryReplayIsToldAndCharged(t *testing.T) {
+// Over HTTP/1 net/http would try every pooled connection.
+func TestTransportIsStoppedBeforeItSendsARequestAThirdTime(t *testing.T) {
 	t.Parallel()
 	bubble(t, echoing(), func(w *world) {
 		is := is.New(w.T)
 		slow := httptestx.Plan(httptestx.Delay(time.Second), httptestx.Handle)
-		w.On("/").Script(slow, slow, httptestx.LostResponse, httptestx.LostResponse)
-		c := w.client(resilient.New("orders").Retry(resilient.Off).
+		lost := httptestx.LostResponse
+		w.On("/").Script(slow, slow, slow, lost, lost, lost)
+		base := w.Client().Transport.(*http.Transport)
+		base.MaxIdleConnsPerHost = 3
+		c := w.over(base, resilient.New("orders").Retry(resilient.Off).
 			Budget(resilient.RetryRatio(0), resilient.LowVolumeRetries(1)))
 		var warming sync.WaitGroup
-		for range 2 { // as many connections as the pool keeps
+		for range 3 {
 			warming.Go(func() {
 				resp, err := c.Get(w.URL)
 				if err == nil {
@@ -311,11 +305,14 @@ func TestEveryReplayIsToldAndCharged(t *testing.T) {
 			})
 		}
 		warming.Wait()
-		resp, err := c.Get(w.URL)
-		is.NoErr(err)
-		read(w.T, resp)
-		is.Equal(w.arrived(), 2+3)                                     // it arrived three times
-		is.Equal(eventsOf[resilient.TransportReplay](w)[0].Replays, 2) // of which two are net/http's
-		is.Equal(w.registry.Snapshot()[0].Budget.Retries, uint64(2))   // and come out of the budget, whatever it allows
+		ctx, report := resilient.WithReport(w.Context())
+		r, _ := http.NewRequestWithContext(ctx, "GET", w.URL, nil)
+		_, err := c.Do(r)
+		is.Equal(err.Error(), `Get "`+w.URL+`": resilient: client "orders": `+
+			"the transport sent the request twice and was stopped from sending it again")
+		is.Equal(w.arrived(), 3+2)                                   // it arrived twice
+		is.Equal(report.Sends(), 2)                                  // which is what is told
+		is.Equal(len(eventsOf[resilient.TransportReplay](w)), 1)     // of which one is net/http's
+		is.Equal(w.registry.Snapshot()[0].Budget.Retries, uint64(1)) // and comes out of the budget, whatever it allows
 	})
 }

@@ -15,7 +15,7 @@ func newTransport(d *draft, pool pipeline.Pool) *transport {
 		Clock:             d.clock,
 		Pool:              pool,
 		Errors:            words{d.name},
-		Observe:           observe(d.name, d.observers),
+		Listen:            listen(d.name, d.observers),
 		Total:             d.Timeout.Total,
 		TotalIncludesBody: d.Timeout.TotalIncludesBody,
 		Attempt:           d.Timeout.PerAttempt,
@@ -65,15 +65,22 @@ func retryConfig(d *draft) pipeline.RetryConfig {
 	return c
 }
 
-// observe turns the pipeline's events into the public ones; nil if nobody listens.
-func observe(client string, observers []Observer) func(context.Context, pipeline.Event) {
-	if len(observers) == 0 {
-		return nil
-	}
-	return func(ctx context.Context, e pipeline.Event) {
-		public := publicEvent(Source{Client: client, Authority: e.Authority}, e)
-		for _, o := range observers {
-			o(ctx, public)
+// listen turns the pipeline's events into the public ones, for the observers and for
+// the report that a call's context may have.
+func listen(client string, observers []Observer) func(context.Context) func(pipeline.Event) {
+	return func(ctx context.Context) func(pipeline.Event) {
+		report := newReporter(ctx)
+		if report == nil && len(observers) == 0 {
+			return nil
+		}
+		return func(e pipeline.Event) {
+			public := publicEvent(Source{Client: client, Authority: e.Authority}, e)
+			if report != nil {
+				report.add(public)
+			}
+			for _, o := range observers {
+				o(ctx, public)
+			}
 		}
 	}
 }
@@ -90,7 +97,7 @@ func publicEvent(s Source, e pipeline.Event) Event {
 	case pipeline.Redispatched:
 		return Redispatched{Source: s, Failed: a}
 	case pipeline.Replayed:
-		return TransportReplay{Source: s, During: a, Replays: e.Attempts}
+		return TransportReplay{Source: s, During: a}
 	case pipeline.Rejected:
 		return Rejected{Source: s, Gate: e.Gate.String(), RetryAfter: e.Delay}
 	case pipeline.BreakerChanged:
@@ -110,6 +117,6 @@ func publicEvent(s Source, e pipeline.Event) Event {
 func publicAttempt(a pipeline.Attempt) Attempt {
 	return Attempt{
 		Number: a.Number, Request: a.Request, Response: a.Response, Err: a.Err,
-		Transient: a.Transient, Conclusion: Conclusion(a.Conclusion), Duration: a.Duration,
+		Transient: a.Transient, Conclusion: Conclusion(a.Conclusion), Sends: a.Sends, Duration: a.Duration,
 	}
 }

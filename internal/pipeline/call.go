@@ -16,6 +16,7 @@ type call struct {
 	req     *http.Request   // the caller's, never changed
 	ctx     context.Context // the caller's
 	state   *State
+	tell    func(Event) // nil: nobody listens
 	start   time.Duration
 	header  http.Header // of the attempts; the caller's own unless something is added
 	body    source
@@ -63,6 +64,9 @@ func (p *Pipeline) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func (p *Pipeline) begin(req *http.Request) *call {
 	k := &call{Pipeline: p, req: req, ctx: req.Context(), header: req.Header, quit: make(chan struct{})}
+	if p.Listen != nil {
+		k.tell = p.Listen(k.ctx)
+	}
 	k.state = p.Pool.Acquire(req)
 	k.start = k.state.Now()
 	k.key()

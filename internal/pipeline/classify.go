@@ -27,7 +27,7 @@ type outcome struct {
 }
 
 func (k *call) outcome(a *attempt) outcome {
-	return outcome{Attempt: Attempt{Number: k.sent, Request: k.req, Duration: k.since(a.start)}}
+	return outcome{Attempt: Attempt{Number: k.sent, Request: k.req, Sends: a.seen.count(), Duration: k.since(a.start)}}
 }
 
 // answered classifies a response.

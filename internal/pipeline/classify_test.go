@@ -170,6 +170,7 @@ func TestFailuresAreClassifiedByFacts(t *testing.T) {
 			a.seen.asked.Store(row.asked)
 			if row.got {
 				a.seen.got.Store(1)
+				a.seen.sends.Store(1)
 			}
 			if row.rang {
 				a.alarm = setAlarm(k.Clock, 0, func() {})

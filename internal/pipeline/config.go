@@ -12,11 +12,12 @@ import (
 // Config is everything a pipeline is made from. It is complete: nothing here
 // has a default, and a zero switches the part off that it belongs to.
 type Config struct {
-	Base    http.RoundTripper
-	Clock   clockwork.Clock
-	Pool    Pool
-	Errors  Errors
-	Observe func(context.Context, Event) // nil: nobody listens
+	Base   http.RoundTripper
+	Clock  clockwork.Clock
+	Pool   Pool
+	Errors Errors
+	// Listen returns who is told of a call with this context, nil if nobody is; itself nil, nobody ever is.
+	Listen func(context.Context) func(Event)
 
 	Total             time.Duration
 	TotalIncludesBody bool
@@ -108,6 +109,7 @@ type Attempt struct {
 	Err        error
 	Transient  bool
 	Conclusion Conclusion
+	Sends      int // requests that the server may have of it
 	Duration   time.Duration
 }
 
@@ -122,6 +124,6 @@ const (
 	Rejected                   // Gate, Delay
 	BreakerChanged             // Change
 	Redispatched               // Attempt
-	Replayed                   // Attempt, Attempts: how many beyond it
+	Replayed                   // Attempt
 	CallDone                   // Attempts, Attempt.Response and Err, Duration
 )

@@ -22,11 +22,11 @@ type Event struct {
 }
 
 func (k *call) emit(e Event) {
-	if k.Observe == nil {
+	if k.tell == nil {
 		return
 	}
 	e.Authority = k.state.Authority
-	k.Observe(k.ctx, e)
+	k.tell(e)
 }
 
 // changed tells of a breaker's transition, if it is one.

@@ -9,13 +9,15 @@ import (
 )
 
 // evidence is what the transport's trace tells about an attempt. Its hooks may
-// run on other goroutines, and after RoundTrip has returned.
+// run on other goroutines, and over HTTP/2 after RoundTrip has returned.
 type evidence struct {
 	asked  atomic.Bool  // for a connection
-	got    atomic.Int32 // connections: one for each time that the request was sent
-	reused atomic.Bool  // the last had been used before
-	halted atomic.Bool  // the transport was stopped from sending it once more
-	halt   func()       // ends the attempt; nil: several sends are the base's own affair
+	got    atomic.Int32 // connections
+	sends  atomic.Int32 // requests that a server may have, no matter whether whole
+	reused atomic.Bool  // the last connection had been used before
+	whole  atomic.Bool  // it speaks HTTP/1, and net/http's own transport says when it has the headers out
+	halted atomic.Bool  // the transport was stopped from sending the request once more
+	halt   func()       // ends the attempt; nil: the base is not net/http's own, and several sends are its affair
 	http1  bool         // what is not encrypted is HTTP/1 for certain
 }
 
@@ -23,22 +25,43 @@ type evidence struct {
 // sends again and again.
 var errResent = errors.New("resilient: the transport keeps sending the request again")
 
-// maxSends is how often net/http may send the request of one attempt over
-// HTTP/2, where it has loops without an end of their own (golang/go#52459). Over
-// HTTP/1 it goes through the pooled connections that turn out dead, most of which
-// nothing is written to, and ends with the first new one.
+// maxSends is how often net/http may send the request of one attempt. Over HTTP/2
+// it has loops without an end of their own (golang/go#52459), over HTTP/1 it goes
+// through all pooled connections, which may be many.
 const maxSends = 2
 
+// trace counts sends. Over HTTP/1 a request is sent when its headers are in the
+// connection's buffer, which net/http tells before it flushes that and before the
+// attempt or its next send goes on: without the hook, nothing complete can have
+// been written. Over HTTP/2 the writer is not waited for, so there it counts that a
+// connection was obtained.
 func (e *evidence) trace() *httptrace.ClientTrace {
 	return &httptrace.ClientTrace{
 		GetConn: func(string) { e.asked.Store(true) },
-		GotConn: func(c httptrace.GotConnInfo) {
-			e.reused.Store(c.Reused)
-			if e.got.Add(1) > maxSends && e.halt != nil && e.http2(c.Conn) {
-				e.halted.Store(true)
-				e.halt() // before it writes, an HTTP/2 connection looks at the context
+		GotConn: e.connected,
+		WroteHeaders: func() {
+			if e.whole.Load() {
+				e.sends.Add(1)
 			}
 		},
+	}
+}
+
+func (e *evidence) connected(c httptrace.GotConnInfo) {
+	e.reused.Store(c.Reused)
+	e.got.Add(1)
+	whole := e.halt != nil && !e.http2(c.Conn)
+	e.whole.Store(whole)
+	if e.halt != nil && e.sends.Load() >= maxSends {
+		e.halted.Store(true)
+		e.halt() // before it writes, an HTTP/2 connection looks at the context
+		if whole {
+			_ = c.Conn.Close() // one of HTTP/1 does not, but it is nobody else's
+		}
+		return
+	}
+	if !whole {
+		e.sends.Add(1)
 	}
 }
 
@@ -49,20 +72,23 @@ func (e *evidence) http2(c net.Conn) bool {
 	return !e.http1
 }
 
-// unsent reports that no connection was obtained, so that nothing can have
-// been sent. A transport that does not trace says nothing about that: it must
-// have been seen asking for one.
-func (e *evidence) unsent() bool { return e.asked.Load() && e.got.Load() == 0 }
+// unsent reports that no connection was obtained, or over HTTP/1 none that the
+// headers were written to, so that no request can have arrived. A transport that
+// does not trace says nothing about that: it must have been seen asking for one.
+func (e *evidence) unsent() bool { return e.asked.Load() && e.count() == 0 }
 
-// replays is how often the transport has sent the request again by itself. A base
-// of another kind may have to ask several times, to log in for instance.
-func (e *evidence) replays() int {
-	sends := int(e.got.Load())
+// count is how many requests the server may have, at most: 0 if certainly none,
+// and 1 for a transport that does not trace.
+func (e *evidence) count() int {
+	if !e.asked.Load() {
+		return 1
+	}
 	if e.halted.Load() {
-		sends = maxSends
+		return maxSends
 	}
-	if e.halt == nil {
-		return 0
-	}
-	return sends - 1
+	return int(e.sends.Load())
 }
+
+// replayed reports whether net/http's own transport has sent the request again. A
+// base of another kind may have to ask several times, to log in for instance.
+func (e *evidence) replayed() bool { return e.halt != nil && e.count() > 1 }

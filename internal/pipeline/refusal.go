@@ -42,7 +42,15 @@ const (
 	// Around the reason, for a request whose body net/http could not send again.
 	cannotRetry    = "http2: Transport: cannot retry err ["
 	cannotRetryEnd = "] after Request.Body was written"
+	// Instead of the reason, where that was a connection to which nothing was
+	// written or that gave the request back. Nothing else brings net/http to send a
+	// body again that it can't have again.
+	cannotRewind = "net/http: cannot rewind body after connection loss"
 )
+
+// unrewound reports that net/http would have sent the request again over another
+// connection, but could not have the body again.
+func unrewound(err error) bool { return err.Error() == cannotRewind }
 
 //nolint:gochecknoglobals // only read
 var refusals = []struct{ begins, ends string }{
@@ -53,4 +61,5 @@ var refusals = []struct{ begins, ends string }{
 	// Of a connection that was lost before it was used:
 	{"http2: client conn not usable", ""},
 	{"http2: client conn could not be established", ""},
+	{cannotRewind, ""},
 }

@@ -27,6 +27,7 @@ func TestRefusalsAreToldByTypeOrByTheOneTableOfTexts(t *testing.T) {
 		{errors.New("http2: client conn could not be established"), true},
 		{errors.New("http2: server sent GOAWAY and closed the connection; LastStreamID=1, ErrCode=NO_ERROR"), false},
 		{errors.New("a proxy says: REFUSED_STREAM; received from peer"), false},
+		{errors.New("net/http: cannot rewind body after connection loss"), true},
 		{errors.New("EOF"), false},
 	} {
 		is := is.New(t)

@@ -53,19 +53,16 @@ func (k *call) dispatch(base http.RoundTripper) (*http.Response, error) {
 	return resp, nil
 }
 
-// resent tells of what the transport has sent again by itself, and charges it to
-// the budget: to the server it is a retry like any other.
+// resent tells of it when the transport has sent the request again by itself, and
+// charges it to the budget: to the server it is a retry like any other.
 func (k *call) resent(a *attempt) {
-	n := a.seen.replays()
-	if n < 1 {
+	if !a.seen.replayed() {
 		return
 	}
 	if k.Retry.Budget {
-		for range n {
-			k.state.Budget.Charge(k.state.Now())
-		}
+		k.state.Budget.Charge(k.state.Now())
 	}
-	k.emit(Event{Kind: Replayed, Attempt: k.last.Attempt, Attempts: n})
+	k.emit(Event{Kind: Replayed, Attempt: k.last.Attempt})
 }
 
 // cut is the error of an attempt that was ended by a limit on time. A caller
@@ -92,6 +89,7 @@ func (k *call) cover(a *attempt) {
 // that turned out dead, with nothing processed and the body still to be had:
 // then it is sent again, once a call, without retry and budget.
 func (k *call) stale() bool {
-	return !k.spare && k.attempt.seen.reused.Load() && k.last.Conclusion == Unprocessed &&
+	lost := k.attempt.seen.reused.Load() || unrewound(k.last.Err)
+	return !k.spare && lost && k.last.Conclusion == Unprocessed &&
 		k.last.Transient && !k.attempt.alarm.rang() && !k.left() && k.body.rewind()
 }
