@@ -181,6 +181,11 @@ func (s *shared) forgetful(l *slot) bool {
 			return false
 		}
 	}
+	if l.Rate != nil {
+		if r := l.Rate.State(now); r.Available < r.Burst {
+			return false
+		}
+	}
 	if l.Budget == nil || s.budgetNamed {
 		return true
 	}

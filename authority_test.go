@@ -60,11 +60,10 @@ func newPool(t *testing.T, b Builder) (*shared, *clockwork.FakeClock) {
 		t.Fatal(err)
 	}
 	d.complete()
-	pool, err := d.registry.join(d)
+	s, err := d.registry.join(d)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := pool.(*shared)
 	is.New(t).Equal(s.most, 1024) // as released
 	s.most = room
 	return s, clock

@@ -121,6 +121,18 @@ func (b Builder) Budget(options ...BudgetOption) Builder {
 	return b.edit(func(d *draft) { d.applyBudget(options) })
 }
 
+// RateLimit changes how much may be sent over time.
+func (b Builder) RateLimit(options ...RateLimitOption) Builder {
+	options = slices.Clone(options)
+	return b.edit(func(d *draft) { d.applyRateLimit(options) })
+}
+
+// Endpoints sets the places that attempts are spread over, instead of those that were set before.
+func (b Builder) Endpoints(by RoutingOption, endpoints ...Endpoint) Builder {
+	endpoints = EndpointPolicy{List: endpoints}.clone().List
+	return b.edit(func(d *draft) { d.applyEndpoints(by, EndpointPolicy{List: endpoints}.clone().List) })
+}
+
 // Breaker changes when the circuit opens, and for how long.
 func (b Builder) Breaker(options ...BreakerOption) Builder {
 	options = slices.Clone(options)
@@ -137,6 +149,12 @@ func (b Builder) Idempotency(options ...IdempotencyOption) Builder {
 // client that calls many hosts: one that fails must not open the circuit to the others.
 func (b Builder) PerAuthority() Builder {
 	return b.edit(func(d *draft) { d.PerAuthority = true })
+}
+
+// RejectAsResponse makes a call that is refused end with a response instead of a [RejectedError]: status 429 if it is by
+// the rate limit, else 503, with Retry-After, and a body in JSON that says why. For SDKs, which understand that better.
+func (b Builder) RejectAsResponse() Builder {
+	return b.edit(func(d *draft) { d.RejectAsResponse = true })
 }
 
 // JSON applies a document, as the methods for the strategies that it mentions would: what it leaves out stays as it is,
@@ -252,7 +270,7 @@ func (b Builder) build() (*draft, *transport, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return d, newTransport(d, pool), nil
+	return d, newTransport(d, pool, pool.lanesFor(d.Endpoints.List)), nil
 }
 
 // edit returns a copy of b with one more edit. The slice is clipped, for a sibling with the same edits must not see it.

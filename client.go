@@ -10,13 +10,19 @@ import (
 type transport struct {
 	base     http.RoundTripper
 	pipeline *pipeline.Pipeline
+
+	rejectAsResponse bool
 }
 
 // RoundTrip performs one call. See the package comment for what it adds to the
 // base transport, and RejectedError and the Err variables for what it can
 // return that the base would not.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	return t.pipeline.RoundTrip(req)
+	resp, err := t.pipeline.RoundTrip(req)
+	if t.rejectAsResponse && err != nil {
+		return asResponse(req, err)
+	}
+	return resp, err
 }
 
 // CloseIdleConnections forwards to the base: http.Client.CloseIdleConnections

@@ -195,7 +195,9 @@ func TestRefusalIsImmediateAndClosesTheBody(t *testing.T) {
 		is.True(errors.Is(err, resilient.ErrConcurrencyLimit))
 		is.True(!errors.Is(err, resilient.ErrCircuitOpen))
 		is.Equal(rejected.Error(), `resilient: client "orders": concurrency limit reached`)
-		is.Equal(w.registry.Snapshot()[0].Rejected, map[string]uint64{"concurrency_limit": 1, "circuit_breaker": 0})
+		is.Equal(w.registry.Snapshot()[0].Rejected, map[string]uint64{
+			"concurrency_limit": 1, "circuit_breaker": 0, "rate_limit": 0, "endpoints": 0,
+		})
 		read(w.T, resp)
 		is.Equal(w.arrived(), 1)
 	})

@@ -25,6 +25,12 @@ type Config struct {
 	// Budget bounds retries to a share of the calls.
 	Budget BudgetPolicy
 
+	// RateLimit bounds how much is sent over time.
+	RateLimit RateLimitPolicy
+
+	// Endpoints spreads attempts over several places.
+	Endpoints EndpointPolicy
+
 	// Breaker refuses attempts to a dependency that fails too often.
 	Breaker BreakerPolicy
 
@@ -34,12 +40,17 @@ type Config struct {
 	// PerAuthority keeps the state of limit, budget and breaker for each authority (scheme, host and port) by itself,
 	// instead of one for all that the client calls.
 	PerAuthority bool
+
+	// RejectAsResponse makes a call that is refused by a gate end with a response of the client's own, status 429 or 503,
+	// instead of a [RejectedError]: for SDKs that understand one, and its Retry-After, better than an error.
+	RejectAsResponse bool
 }
 
 // Config returns a copy of c that shares nothing with it. It makes a Config a [Configurer].
 func (c Config) Config() Config {
 	c.Retry.Methods = slices.Clone(c.Retry.Methods)
 	c.Retry.ExceptMethods = slices.Clone(c.Retry.ExceptMethods)
+	c.Endpoints = c.Endpoints.clone()
 	c.Idempotency.AmbiguousStatuses = slices.Clone(c.Idempotency.AmbiguousStatuses)
 	return c
 }

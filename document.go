@@ -41,14 +41,17 @@ func (r reader) read() {
 		r.refuseElement(root, "must be an object")
 		return
 	}
-	sections := schema(r.draft)
-	keys := make([]string, 0, len(sections)+1)
+	sections, switches := schema(r.draft), switches(r.draft)
+	keys := make([]string, 0, len(sections)+len(switches))
 	for _, s := range sections {
 		keys = append(keys, s.key)
 	}
-	r.members(root, append(keys, keyPerAuthority), func(i int, e element) {
-		if i == len(sections) {
-			r.set(setting{value: &r.PerAuthority}, e)
+	for _, s := range switches {
+		keys = append(keys, s.key)
+	}
+	r.members(root, keys, func(i int, e element) {
+		if i >= len(sections) {
+			r.set(switches[i-len(sections)], e)
 			return
 		}
 		r.section(sections[i], e)

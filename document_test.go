@@ -22,12 +22,13 @@ func TestConfigIsWrittenAsADocument(t *testing.T) {
 		`"concurrency":{"permits":1000,"queue":0},`+
 		`"retry":{"maxRetries":1,"backoffBase":"2s","backoffCap":"0s","jitter":"decorrelated","retryAfter":true,"maxRetryAfter":"0s","bufferLimit":65536},`+
 		`"budget":{"retryRatio":0.1,"samplingDuration":"30s","minimumThroughput":100,"lowVolumeRetries":0,"name":""},`+
+		`"rateLimit":"off","endpoints":"off",`+
 		`"breaker":{"failureRatio":0.5,"minimumThroughput":100,"samplingDuration":"30s","breakDuration":"5s","breakUntilRetryAfter":false},`+
 		`"idempotency":{"unprocessedOnly":true,"generateKeys":false},`+
-		`"perAuthority":false}`) // lists that are nil are left out
+		`"perAuthority":false,"rejectAsResponse":false}`) // lists that are nil are left out
 	got, err = json.Marshal(resilient.Config{})
-	is.NoErr(err)                                                                                                                                        // nor does it matter that everything is off
-	is.Equal(string(got), `{"timeout":"off","concurrency":"off","retry":"off","budget":"off","breaker":"off","idempotency":"off","perAuthority":false}`) // it is said
+	is.NoErr(err)                                                                                                                                                                                                     // nor does it matter that everything is off
+	is.Equal(string(got), `{"timeout":"off","concurrency":"off","retry":"off","budget":"off","rateLimit":"off","endpoints":"off","breaker":"off","idempotency":"off","perAuthority":false,"rejectAsResponse":false}`) // it is said
 }
 
 func TestConfigRoundTrips(t *testing.T) {
@@ -178,7 +179,7 @@ func TestDocumentIsReadStrictly(t *testing.T) {
 		"a trailing comma": {`{"perAuthority": true,}`, `JSON: line 1: invalid character '}' looking for beginning of object key string`},
 		"unknown section": {
 			"{\n  \"retires\": {\"maxRetries\": 3}\n}",
-			`JSON(retires): line 2: there is no such setting; there are timeout, concurrency, retry, budget, breaker, idempotency, perAuthority`,
+			`JSON(retires): line 2: there is no such setting; there are timeout, concurrency, retry, budget, rateLimit, endpoints, breaker, idempotency, perAuthority, rejectAsResponse`,
 		},
 		"unknown setting": {
 			"{\n  \"concurrency\": {\n    \"permit\": 3\n  }\n}",
@@ -190,7 +191,7 @@ func TestDocumentIsReadStrictly(t *testing.T) {
 		},
 		"a key that could forge a line": {
 			`{"a\nb": 1, "concurrency": {"a.b": 1}}`,
-			`JSON("a\nb"): line 1: there is no such setting; there are timeout, concurrency, retry, budget, breaker, idempotency, perAuthority` +
+			`JSON("a\nb"): line 1: there is no such setting; there are timeout, concurrency, retry, budget, rateLimit, endpoints, breaker, idempotency, perAuthority, rejectAsResponse` +
 				"\n" + `resilient: client "x": JSON(concurrency."a.b"): line 1: there is no such setting; there are permits, queue`,
 		},
 		"given twice": {
@@ -243,7 +244,7 @@ func TestDocumentReportsEverythingAtOnce(t *testing.T) {
 	is.Equal(mistakes(alone().JSON([]byte("{\n\"retry\": {\"a\": 1, \"jitter\": 1},\n\"b\": 2}"))), strings.Join([]string{
 		`resilient: client "x": JSON(retry.a): line 2: there is no such setting; there are maxRetries, backoffBase, backoffCap, jitter, retryAfter, maxRetryAfter, methods, exceptMethods, bufferLimit`,
 		`resilient: client "x": JSON(retry.jitter: 1): line 2: must be "decorrelated", "full" or "none"`,
-		`resilient: client "x": JSON(b): line 3: there is no such setting; there are timeout, concurrency, retry, budget, breaker, idempotency, perAuthority`,
+		`resilient: client "x": JSON(b): line 3: there is no such setting; there are timeout, concurrency, retry, budget, rateLimit, endpoints, breaker, idempotency, perAuthority, rejectAsResponse`,
 	}, "\n")) // in the order of the document
 }
 

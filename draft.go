@@ -48,6 +48,9 @@ const (
 	usesRetry
 	usesBudget
 	usesBreaker
+	usesRateLimit
+	usesEndpoints
+	gaveBurst
 )
 
 func (m marks) has(one marks) bool { return m&one != 0 }
@@ -61,6 +64,7 @@ func givenIn(c Config) (given marks) {
 		gaveSampling:  c.Breaker.SamplingDuration != 0,
 		gaveBase:      c.Retry.BackoffBase != 0,
 		gaveCap:       c.Retry.BackoffCap != 0,
+		gaveBurst:     c.RateLimit.Burst != 0,
 	} {
 		if filled {
 			given |= mark
@@ -97,6 +101,8 @@ func (d *draft) check() error {
 	d.checkConcurrency()
 	d.checkRetry()
 	d.checkBudget()
+	d.checkRateLimit()
+	d.checkEndpoints()
 	d.checkBreaker()
 	d.checkIdempotency()
 	return d.err()

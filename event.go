@@ -13,8 +13,8 @@ import (
 type Observer func(context.Context, Event)
 
 // An Event is one decision: one of [AttemptDone], [RetryScheduled],
-// [RetryDenied], [Redispatched], [TransportReplay], [Rejected], [BreakerChanged] and [CallDone]. Later versions
-// may add kinds: a type switch over events needs a default.
+// [RetryDenied], [Redispatched], [TransportReplay], [EndpointSkipped], [Rejected], [BreakerChanged] and
+// [CallDone]. Later versions may add kinds: a type switch over events needs a default.
 type Event interface{ event() }
 
 // Source says which client an event, and which of its shared state, is about.
@@ -52,7 +52,7 @@ type RetryDenied struct {
 	// Failed is the attempt that is not repeated.
 	Failed Attempt
 	// Reason is one of nested, attempts, method, ambiguous, body, retry_after,
-	// deadline, circuit_open and budget_exhausted.
+	// deadline, circuit_open, rate_limited and budget_exhausted.
 	Reason string
 }
 
@@ -75,11 +75,23 @@ type TransportReplay struct {
 	During Attempt
 }
 
+// EndpointSkipped is sent when an endpoint does not serve an attempt, which another one
+// may do: its circuit is open, it has no tokens left, or it has asked to be left alone.
+type EndpointSkipped struct {
+	Source
+	// Endpoint is the endpoint's name.
+	Endpoint string
+	// Gate is circuit_breaker, rate_limit or throttle.
+	Gate string
+	// RetryAfter is how long that will last at least; 0 is unknown.
+	RetryAfter time.Duration
+}
+
 // Rejected is sent when a gate turned a call or an attempt away, so that it
 // was not sent.
 type Rejected struct {
 	Source
-	// Gate is concurrency_limit or circuit_breaker.
+	// Gate is concurrency_limit, endpoints, rate_limit or circuit_breaker.
 	Gate string
 	// RetryAfter is how long the gate will stay shut at least; 0 is unknown.
 	RetryAfter time.Duration
@@ -89,6 +101,8 @@ type Rejected struct {
 // that made it.
 type BreakerChanged struct {
 	Source
+	// Endpoint is the name of the one whose circuit it is, or empty if there are none.
+	Endpoint string
 	// From and To are closed, open or half-open. What is done by hand, with
 	// [Registry.Isolate] and Release, is not told: [Registry.Snapshot] shows it.
 	From, To string
@@ -117,6 +131,7 @@ func (RetryScheduled) event()  {}
 func (RetryDenied) event()     {}
 func (Redispatched) event()    {}
 func (TransportReplay) event() {}
+func (EndpointSkipped) event() {}
 func (Rejected) event()        {}
 func (BreakerChanged) event()  {}
 func (CallDone) event()        {}
@@ -138,6 +153,8 @@ type Attempt struct {
 	Transient bool
 	// Conclusion is what the outcome tells about side effects on the server.
 	Conclusion Conclusion
+	// Endpoint is the name of the one that it was sent to, or empty if there are none.
+	Endpoint string
 	// Sends is how many requests the server may have of this attempt: 0 if none
 	// can have left, 1 as a rule, 2 after a [TransportReplay]. What was written to a
 	// connection that was dead already counts, though it arrived nowhere.

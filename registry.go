@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/a-seed-e0941262/resilient/internal/gate"
-	"github.com/a-seed-e0941262/resilient/internal/pipeline"
 	"github.com/jonboulle/clockwork"
 )
 
@@ -44,7 +43,7 @@ type namedBudget struct {
 
 // join returns where a client finds its state, which it shares with those of its name that joined before. If it doesn't
 // agree with them it notes why, and nothing has changed.
-func (r *Registry) join(d *draft) (pipeline.Pool, error) {
+func (r *Registry) join(d *draft) (*shared, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.clients == nil {

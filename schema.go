@@ -1,6 +1,7 @@
 package resilient
 
 import (
+	"bytes"
 	"encoding/json"
 	"strconv"
 	"time"
@@ -57,6 +58,19 @@ func schema(d *draft) []section {
 			{"lowVolumeRetries", &d.Budget.LowVolumeRetries, nil},
 			{"name", &d.Budget.Name, nil},
 		}},
+		{"rateLimit", d.RateLimit.off(), Off.rateLimit, (*draft).startRateLimit, nil, []setting{
+			{"tokens", &d.RateLimit.Tokens, nil},
+			{"per", &d.RateLimit.Per, nil},
+			{"burst", &d.RateLimit.Burst, gave(gaveBurst)},
+			{"wait", &d.RateLimit.Wait, nil},
+			{"perCall", &d.RateLimit.PerCall, nil},
+			{"settleUsage", &d.RateLimit.SettleUsage, nil},
+			{"heedServer", &d.RateLimit.HeedServer, nil},
+		}},
+		{"endpoints", d.Endpoints.off(), Off.routing, nil, nil, []setting{
+			{"routing", &d.Endpoints.Routing, nil},
+			{"list", &d.Endpoints.List, nil},
+		}},
 		{"breaker", d.Breaker.off(), Off.breaker, (*draft).startBreaker, nil, []setting{
 			{"failureRatio", &d.Breaker.FailureRatio, nil},
 			{"minimumThroughput", &d.Breaker.MinimumThroughput, nil},
@@ -72,7 +86,13 @@ func schema(d *draft) []section {
 	}
 }
 
-const keyPerAuthority = "perAuthority"
+// switches are the settings beside the sections.
+func switches(d *draft) []setting {
+	return []setting{
+		{"perAuthority", &d.PerAuthority, nil},
+		{"rejectAsResponse", &d.RejectAsResponse, nil},
+	}
+}
 
 // MarshalJSON writes all settings but functions, as [Builder.JSON] and [Config.UnmarshalJSON] read them. A duration is
 // text such as "1m30s", and a strategy that is off is "off". What has no value is left out: a list that is nil, a jitter
@@ -87,7 +107,13 @@ func (c Config) MarshalJSON() ([]byte, error) {
 		}
 		document = append(member(document, s.key), value...)
 	}
-	document = strconv.AppendBool(member(document, keyPerAuthority), c.PerAuthority)
+	for _, s := range switches(d) {
+		value, err := encode(s.value)
+		if err != nil {
+			return nil, err
+		}
+		document = append(member(document, s.key), value...)
+	}
 	return append(document, '}'), nil
 }
 
@@ -137,6 +163,14 @@ func encode(value any) ([]byte, error) {
 		if *p == 0 {
 			return nil, nil
 		}
+	case *Routing:
+		if *p == 0 {
+			return nil, nil
+		}
+	case *[]Endpoint:
+		if *p == nil {
+			return nil, nil
+		}
 	case *[]string:
 		if *p == nil {
 			return nil, nil
@@ -165,6 +199,14 @@ func decode(raw []byte, target any) (want string, ok bool) {
 		return "a string", value(raw, p)
 	case *Jitter:
 		return `"decorrelated", "full" or "none"`, value(raw, p)
+	case *Routing:
+		return `"roundRobin", "ordered" or "weighted"`, value(raw, p)
+	case *[]Endpoint:
+		var list []Endpoint
+		if ok = strict(raw, &list); ok {
+			*p = list
+		}
+		return `a list of objects with "url", and "name" and "weight" if they are wanted`, ok
 	case *[]string:
 		var list []string
 		if ok = value(raw, &list); ok {
@@ -185,6 +227,13 @@ func decode(raw []byte, target any) (want string, ok bool) {
 // value is Unmarshal, but that null is not a value.
 func value(raw []byte, target any) bool {
 	return string(raw) != "null" && json.Unmarshal(raw, target) == nil
+}
+
+// strict is value that takes no unknown keys.
+func strict(raw []byte, target any) bool {
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.DisallowUnknownFields()
+	return string(raw) != "null" && decoder.Decode(target) == nil
 }
 
 func duration(raw []byte, target *time.Duration) bool {

@@ -49,7 +49,10 @@ func somewhat(field reflect.Value) {
 func TestEveryFieldThatIsNotAFunctionIsInDocuments(t *testing.T) {
 	t.Parallel()
 	d := &draft{}
-	kept := map[any]string{&d.PerAuthority: keyPerAuthority}
+	kept := map[any]string{}
+	for _, s := range switches(d) {
+		kept[s.value] = s.key
+	}
 	for _, s := range schema(d) {
 		for _, known := range s.settings {
 			kept[known.value] = known.key
@@ -66,6 +69,14 @@ func TestEveryFieldThatIsNotAFunctionIsInDocuments(t *testing.T) {
 			}
 		})
 	})
+}
+
+// everything has all policies on.
+func everything() Config {
+	c := AI.Config()
+	c.RateLimit = RateLimitPolicy{Tokens: 10, Per: time.Second, Burst: 10}
+	c.Endpoints = EndpointPolicy{Routing: RoundRobin, List: []Endpoint{{URL: "http://a.test"}, {URL: "http://b.test"}}}
+	return c
 }
 
 // A field that off does not look at would make a policy that is filled in half pass for one that is off.
@@ -85,12 +96,16 @@ func TestEveryFieldAloneMakesAPolicyNotOff(t *testing.T) {
 				off = p
 			case BudgetPolicy:
 				off = p
+			case RateLimitPolicy:
+				off = p
+			case EndpointPolicy:
+				off = p
 			case BreakerPolicy:
 				off = p
 			case IdempotencyPolicy:
 				off = p
 			case Config:
-				return // PerAuthority, which belongs to no policy
+				return // a switch, which belongs to no policy
 			}
 			is := is.New(t)
 			is.True(!off.off()) // it is filled in half
@@ -100,7 +115,7 @@ func TestEveryFieldAloneMakesAPolicyNotOff(t *testing.T) {
 
 func TestEveryNumberIsValidated(t *testing.T) {
 	t.Parallel()
-	c := AI.Config() // everything on
+	c := everything()
 	everyField(&c, func(name string, field, _ reflect.Value) {
 		before := reflect.New(field.Type()).Elem()
 		before.Set(field)
@@ -127,7 +142,8 @@ func TestEveryNumberIsValidated(t *testing.T) {
 // Each verb changes its field from what it is in AI, and no other.
 func TestEveryFieldHasAVerb(t *testing.T) {
 	t.Parallel()
-	b := New("x").Defaults(AI)
+	b := New("x").Defaults(everything())
+	places := everything().Endpoints.List
 	verbs := map[string]Builder{
 		"Timeout.Total":                 b.Timeout(Total(200 * time.Second)),
 		"Timeout.PerAttempt":            b.Timeout(PerAttempt(time.Second)),
@@ -160,9 +176,21 @@ func TestEveryFieldHasAVerb(t *testing.T) {
 		"Idempotency.UnprocessedOnly":   b.Idempotency(UnprocessedOnly),
 		"Idempotency.AmbiguousStatuses": b.Idempotency(UnprocessedOnly).Idempotency(AmbiguousStatuses()),
 		"Idempotency.GenerateKeys":      b.Idempotency(GenerateKeys),
-		"PerAuthority":                  b.PerAuthority(),
+		"RateLimit.Tokens":              b.RateLimit(PerSecond(20)),
+		"RateLimit.Per":                 b.RateLimit(PerMinute(10)),
+		"RateLimit.Burst":               b.RateLimit(Burst(1)),
+		"RateLimit.Wait":                b.RateLimit(Wait(time.Second)),
+		"RateLimit.PerCall":             b.RateLimit(PerCall),
+		"RateLimit.Cost":                b.RateLimit(Cost(func(*http.Request) int { return 1 })),
+		"RateLimit.SettleUsage":         b.RateLimit(SettleUsage),
+		"RateLimit.HeedServer":          b.RateLimit(HeedServer),
+		"Endpoints.Routing":             b.Endpoints(Ordered, places...),
+		"Endpoints.List":                b.Endpoints(RoundRobin, places[0]),
+		"Endpoints.StickyBy":            b.Endpoints(RoundRobin.StickyBy(func(*http.Request) string { return "" }), places...),
+		"PerAuthority":                  b.Endpoints(Off).PerAuthority(),
+		"RejectAsResponse":              b.RejectAsResponse(),
 	}
-	c := AI.Config()
+	c := everything()
 	fields := 0
 	everyField(&c, func(name string, _, _ reflect.Value) {
 		fields++
@@ -175,7 +203,10 @@ func TestEveryFieldHasAVerb(t *testing.T) {
 			if name == "Idempotency.AmbiguousStatuses" {
 				want["Idempotency.UnprocessedOnly"] = true // which it brings along
 			}
-			is.Equal(differences(AI.Config(), changed.Config()), want) // it changes that field
+			if name == "PerAuthority" {
+				want["Endpoints.Routing"], want["Endpoints.List"] = true, true // which it excludes
+			}
+			is.Equal(differences(everything(), changed.Config()), want) // it changes that field
 		})
 	})
 	is.New(t).Equal(len(verbs), fields) // no verb is for a field that is gone

@@ -23,12 +23,14 @@ type shared struct {
 	perAuthority bool
 	only         *pipeline.State // unless perAuthority
 
-	limit, budget, breaker terms // guarded by the registry's mu
+	limit, budget, rate, breaker terms // guarded by the registry's mu
 
 	mu          sync.Mutex // guards what follows, and the gates of every state
 	newLimit    func() *gate.Limit
 	newBudget   func() *gate.Budget
+	newRate     func() *gate.Bucket
 	newBreaker  func() *gate.Breaker
+	lanes       map[string]*pipeline.Lane // of the endpoints, by name
 	isolated    bool
 	budgetNamed bool // the budget is not the state's own
 	permits     int
@@ -107,6 +109,9 @@ func (s *shared) agree(d *draft) {
 	if !d.Budget.off() {
 		s.budget.agree(d, "Budget", budgetSettings(d))
 	}
+	if !d.RateLimit.off() {
+		s.rate.agree(d, "RateLimit", d.RateLimit.settings())
+	}
 	if !d.Breaker.off() {
 		s.breaker.agree(d, "Breaker", d.Breaker.settings())
 	}
@@ -135,6 +140,10 @@ func (s *shared) add(d *draft, b *namedBudget) {
 			s.budgetNamed = true
 		}
 	}
+	if s.rate.settings == nil && !d.RateLimit.off() {
+		s.rate = terms{d.name, d.RateLimit.settings()}
+		s.newRate = d.RateLimit.gate
+	}
 	if s.breaker.settings == nil && !d.Breaker.off() {
 		s.breaker = terms{d.name, d.Breaker.settings()}
 		policy, attempt := d.Breaker, d.Timeout.PerAttempt
@@ -142,6 +151,30 @@ func (s *shared) add(d *draft, b *namedBudget) {
 	}
 	s.longest = max(s.longest, d.Budget.SamplingDuration, d.Breaker.SamplingDuration, d.Breaker.BreakDuration)
 	s.each(s.equip)
+	for _, l := range s.lanes {
+		s.equipLane(l)
+	}
+}
+
+// lanesFor returns the lanes of a client's endpoints, which it shares with the other
+// clients of its name that have an endpoint of the same name.
+func (s *shared) lanesFor(endpoints []Endpoint) []*pipeline.Lane {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	lanes := make([]*pipeline.Lane, len(endpoints))
+	for i, e := range endpoints {
+		l := s.lanes[e.name()]
+		if l == nil {
+			l = &pipeline.Lane{}
+			s.equipLane(l)
+			if s.lanes == nil {
+				s.lanes = map[string]*pipeline.Lane{}
+			}
+			s.lanes[e.name()] = l
+		}
+		lanes[i] = l
+	}
+	return lanes
 }
 
 // equip gives a state the gates that it lacks. It wants mu held, or a state that nobody else has.
@@ -152,13 +185,23 @@ func (s *shared) equip(state *pipeline.State) {
 	if state.Budget == nil && s.newBudget != nil {
 		state.Budget = s.newBudget()
 	}
-	if state.Breaker == nil && s.newBreaker != nil {
-		state.Breaker = s.newBreaker()
+	s.equipLane(&state.Lane)
+}
+
+func (s *shared) equipLane(l *pipeline.Lane) {
+	if l.Rate == nil && s.newRate != nil {
+		l.Rate = s.newRate()
+	}
+	if l.Breaker == nil && s.newBreaker != nil {
+		l.Breaker = s.newBreaker()
 		if s.isolated {
-			state.Tell(state.Breaker.Isolate(state.Now()), func() {})
+			l.Tell(l.Breaker.Isolate(s.now()), func() {})
 		}
 	}
 }
+
+// now is what State.Now is.
+func (s *shared) now() time.Duration { return s.clock.Since(s.epoch) }
 
 // each calls f for every state there is. It wants mu held.
 func (s *shared) each(f func(*pipeline.State)) {
@@ -172,19 +215,27 @@ func (s *shared) each(f func(*pipeline.State)) {
 	})
 }
 
+// eachLane calls f for every lane there is. It wants mu held.
+func (s *shared) eachLane(f func(*pipeline.Lane)) {
+	s.each(func(state *pipeline.State) { f(&state.Lane) })
+	for _, l := range s.lanes {
+		f(l)
+	}
+}
+
 // isolate holds all breakers open, or lets them go. What tells of the changes runs when the lock is gone, for it may be
 // an observer's turn, who may look at the registry.
 func (s *shared) isolate(isolated bool) {
 	var told []func()
 	s.mu.Lock()
 	s.isolated = isolated
-	s.each(func(state *pipeline.State) {
-		change := state.Breaker.Release
+	s.eachLane(func(l *pipeline.Lane) {
+		change := l.Breaker.Release
 		if isolated {
-			change = state.Breaker.Isolate
+			change = l.Breaker.Isolate
 		}
-		t := change(state.Now())
-		told = append(told, func() { state.Tell(t, func() {}) })
+		t := change(s.now())
+		told = append(told, func() { l.Tell(t, func() {}) })
 	})
 	s.mu.Unlock()
 	for _, tell := range told {

@@ -152,7 +152,11 @@ func denied(state *pipeline.State) map[string]uint64 {
 
 func rejected(state *pipeline.State) map[string]uint64 {
 	counts := map[string]uint64{}
-	for _, g := range []pipeline.Gate{pipeline.GateConcurrency, pipeline.GateBreaker} {
+	for i := range pipeline.Gates {
+		g := pipeline.Gate(i)
+		if g == pipeline.GateThrottle {
+			continue // it passes an endpoint over, and rejects nothing
+		}
 		counts[g.String()] = state.Rejected(g)
 	}
 	return counts

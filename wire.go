@@ -2,6 +2,8 @@ package resilient
 
 import (
 	"context"
+	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/a-seed-e0941262/resilient/internal/pipeline"
@@ -9,9 +11,10 @@ import (
 
 // newTransport makes the transport of a checked draft: the one place where the
 // words and numbers of a Config become a pipeline.
-func newTransport(d *draft, pool pipeline.Pool) *transport {
-	return &transport{base: d.base, pipeline: pipeline.New(pipeline.Config{
+func newTransport(d *draft, pool *shared, lanes []*pipeline.Lane) *transport {
+	return &transport{base: d.base, rejectAsResponse: d.RejectAsResponse, pipeline: pipeline.New(pipeline.Config{
 		Base:              d.base,
+		Opaque:            opaque(d.base),
 		Clock:             d.clock,
 		Pool:              pool,
 		Errors:            words{d.name},
@@ -21,6 +24,8 @@ func newTransport(d *draft, pool pipeline.Pool) *transport {
 		Attempt:           d.Timeout.PerAttempt,
 		BodyIdle:          d.Timeout.BodyIdle,
 		Concurrency:       d.Concurrency.Permits > 0,
+		Route:             routeConfig(d, lanes),
+		Rate:              rateConfig(d.RateLimit),
 		Breaker:           breakerConfig(d.Breaker),
 		Retry:             retryConfig(d),
 		Discard:           pipeline.DiscardConfig{Bytes: discardBytes, Time: discardTime},
@@ -98,11 +103,13 @@ func publicEvent(s Source, e pipeline.Event) Event {
 		return Redispatched{Source: s, Failed: a}
 	case pipeline.Replayed:
 		return TransportReplay{Source: s, During: a}
+	case pipeline.Skipped:
+		return EndpointSkipped{Source: s, Endpoint: e.Endpoint, Gate: e.Gate.String(), RetryAfter: e.Delay}
 	case pipeline.Rejected:
 		return Rejected{Source: s, Gate: e.Gate.String(), RetryAfter: e.Delay}
 	case pipeline.BreakerChanged:
 		return BreakerChanged{
-			Source: s, From: e.Change.From.String(), To: e.Change.To.String(),
+			Source: s, Endpoint: e.Endpoint, From: e.Change.From.String(), To: e.Change.To.String(),
 			Requests: e.Change.Requests, Failures: e.Change.Failures, Break: e.Change.Break,
 		}
 	default:
@@ -117,6 +124,24 @@ func publicEvent(s Source, e pipeline.Event) Event {
 func publicAttempt(a pipeline.Attempt) Attempt {
 	return Attempt{
 		Number: a.Number, Request: a.Request, Response: a.Response, Err: a.Err,
-		Transient: a.Transient, Conclusion: Conclusion(a.Conclusion), Sends: a.Sends, Duration: a.Duration,
+		Transient: a.Transient, Conclusion: Conclusion(a.Conclusion), Endpoint: a.Endpoint, Sends: a.Sends, Duration: a.Duration,
 	}
+}
+
+func rateConfig(p RateLimitPolicy) pipeline.RateConfig {
+	c := pipeline.RateConfig{On: !p.off(), PerCall: p.PerCall, Wait: p.Wait, Cost: nil}
+	if f := p.Cost; f != nil {
+		c.Cost = func(r *http.Request) int64 { return int64(f(r)) }
+	}
+	return c
+}
+
+func routeConfig(d *draft, lanes []*pipeline.Lane) pipeline.RouteConfig {
+	p := d.Endpoints
+	endpoints := make([]pipeline.Endpoint, len(p.List))
+	for i, e := range p.List {
+		base, _ := url.Parse(e.URL) // it has been checked
+		endpoints[i] = pipeline.Endpoint{Name: e.name(), URL: base, Header: e.Header, Rewrite: e.Rewrite, Lane: lanes[i]}
+	}
+	return pipeline.RouteConfig{Endpoints: endpoints, Turns: p.turns(), First: p.Routing == Ordered, Key: p.StickyBy}
 }

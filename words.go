@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/a-seed-e0941262/resilient/internal/pipeline"
@@ -18,6 +19,10 @@ var (
 	ErrCircuitOpen = errors.New("circuit breaker is open")
 	// ErrConcurrencyLimit: all permits are taken and the queue is full. Nothing was sent.
 	ErrConcurrencyLimit = errors.New("concurrency limit reached")
+	// ErrRateLimited: the rate limit has no tokens left for the attempt. It was not sent. See [RejectedError.RetryAfter].
+	ErrRateLimited = errors.New("rate limit reached")
+	// ErrNoEndpoint: every endpoint has its circuit open, asked to be left alone, or has no tokens left. It was not sent.
+	ErrNoEndpoint = errors.New("no endpoint is available")
 	// ErrAttemptTimeout: the last attempt had no response headers in time. The
 	// server may have processed it.
 	ErrAttemptTimeout = errors.New("attempt timeout")
@@ -30,12 +35,12 @@ var (
 )
 
 // A RejectedError is a call or a retry that a gate did not let through. It
-// unwraps to [ErrCircuitOpen] or [ErrConcurrencyLimit], and for an open circuit
-// to what opened it.
+// unwraps to [ErrCircuitOpen], [ErrConcurrencyLimit], [ErrRateLimited] or [ErrNoEndpoint],
+// and to what that goes back to: what opened the circuit, why each endpoint refused.
 type RejectedError struct {
 	// Client is the name given to New.
 	Client string
-	// Gate is concurrency_limit or circuit_breaker.
+	// Gate is concurrency_limit, endpoints, rate_limit or circuit_breaker.
 	Gate string
 	// RetryAfter is how long the gate will stay shut at least. Never negative;
 	// 0 is not known.
@@ -49,27 +54,81 @@ func (e *RejectedError) Error() string {
 	if e.RetryAfter > 0 {
 		s += fmt.Sprintf(", retry after %v", e.RetryAfter)
 	}
-	if n := len(e.causes); n > 0 {
-		s += fmt.Sprintf(" (last failure: %v)", e.causes[n-1])
+	return s + e.because()
+}
+
+// because is what the refusal goes back to.
+func (e *RejectedError) because() string {
+	n := len(e.causes)
+	switch {
+	case n == 0:
+		return ""
+	case e.Gate == pipeline.GateBreaker.String():
+		return fmt.Sprintf(" (last failure: %v)", e.causes[n-1])
 	}
-	return s
+	reasons := make([]string, n)
+	for i, c := range e.causes {
+		reasons[i] = c.Error()
+	}
+	return ": " + strings.Join(reasons, "; ")
 }
 
 // Unwrap returns the sentinel and the failures that led to the refusal.
 func (e *RejectedError) Unwrap() []error { return append([]error{e.sentinel()}, e.causes...) }
 
 func (e *RejectedError) sentinel() error {
-	if e.Gate == pipeline.GateConcurrency.String() {
+	switch e.Gate {
+	case pipeline.GateConcurrency.String():
 		return ErrConcurrencyLimit
+	case pipeline.GateEndpoints.String():
+		return ErrNoEndpoint
+	case pipeline.GateThrottle.String():
+		return errThrottled
+	case pipeline.GateRate.String():
+		return ErrRateLimited
+	default:
+		return ErrCircuitOpen
 	}
-	return ErrCircuitOpen
 }
+
+// errThrottled is why an endpoint is passed over that has asked for it.
+var errThrottled = errors.New("asked to be left alone")
+
+// A skippedError is why an endpoint did not serve an attempt.
+type skippedError struct {
+	endpoint string
+	why      *RejectedError
+}
+
+func (e *skippedError) Error() string {
+	s := e.endpoint + ": " + e.why.sentinel().Error()
+	if e.why.RetryAfter > 0 {
+		s += fmt.Sprintf(" for %v", e.why.RetryAfter)
+	}
+	return s + e.why.because()
+}
+
+// Unwrap returns the sentinel and its causes, and not the RejectedError: the one that
+// the call ends with is another.
+func (e *skippedError) Unwrap() []error { return e.why.Unwrap() }
 
 // words makes the errors of one client's calls.
 type words struct{ client string }
 
 func (w words) Rejected(g pipeline.Gate, retryAfter time.Duration, causes ...error) error {
 	return &RejectedError{Client: w.client, Gate: g.String(), RetryAfter: retryAfter, causes: causes}
+}
+
+func (w words) Skipped(endpoint string, g pipeline.Gate, retryAfter time.Duration, causes ...error) error {
+	return &skippedError{endpoint: endpoint, why: &RejectedError{Client: w.client, Gate: g.String(), RetryAfter: retryAfter, causes: causes}}
+}
+
+func (w words) TooLarge(tokens, holds int64) error {
+	return fmt.Errorf("it costs %d tokens, and the rate limit holds %d at most", tokens, holds)
+}
+
+func (w words) NegativeCost(tokens int64) error {
+	return fmt.Errorf("resilient: client %q: RateLimit(Cost): gave %d tokens; a cost must be 0 or more", w.client, tokens)
 }
 
 func (w words) TimedOut(l pipeline.Limit, after time.Duration, cause error) error {

@@ -36,10 +36,10 @@ func (r reached) Timeout() bool { return true }
 
 func (k *call) newAttempt() *attempt {
 	a := &attempt{sent: k.body.reader(), start: k.state.Now()}
-	ctx, cancel := context.WithCancelCause(k.ctx)
-	a.cancel = cancel
+	var ctx context.Context
+	ctx, a.cancel = context.WithCancelCause(k.ctx)
 	if k.traces {
-		a.seen.halt, a.seen.http1 = func() { cancel(errResent) }, k.http1
+		a.seen.halt, a.seen.http1 = func() { a.cancel(errResent) }, k.http1
 	}
 	if l, d, ok := k.nearest(); ok {
 		a.limit = l
@@ -47,8 +47,14 @@ func (k *call) newAttempt() *attempt {
 	}
 	// Shallow on purpose: the caller's Trailer map is filled while the body is
 	// sent, and a deep copy would miss it.
-	a.req = k.req.WithContext(k.mark(httptrace.WithClientTrace(ctx, a.seen.trace())))
+	if !k.Opaque {
+		ctx = httptrace.WithClientTrace(ctx, a.seen.trace())
+	}
+	a.req = k.req.WithContext(k.mark(ctx))
 	a.req.Header = k.header
+	if k.endpoint != nil {
+		k.endpoint.redirect(a.req)
+	}
 	if a.sent != nil {
 		// Without GetBody net/http can't send the request again on its own.
 		a.req.Body, a.req.GetBody = a.sent, nil

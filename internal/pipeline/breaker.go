@@ -15,10 +15,10 @@ func admitAttempt(c BreakerConfig) stage {
 	}
 	return func(next handler) handler {
 		return func(k *call) (*http.Response, error) {
-			b := k.state.Breaker
+			b := k.lane.Breaker
 			admission := b.Admit(k.state.Now())
 			if !admission.Admitted {
-				return nil, k.reject(GateBreaker, admission.RetryAfter, k.causes()...)
+				return nil, k.turnAway(GateBreaker, admission.RetryAfter, k.causes()...)
 			}
 			k.last = outcome{health: gate.Ignored} // stands if the attempt panics
 			defer func() { k.settle(admission.Ticket) }()
@@ -32,7 +32,7 @@ func admitAttempt(c BreakerConfig) stage {
 // what this call has met itself.
 func (k *call) causes() []error {
 	var causes []error
-	if f := k.state.failure.Load(); f != nil {
+	if f := k.lane.failure.Load(); f != nil {
 		causes = append(causes, f.err)
 	}
 	if k.sent > 0 {
@@ -53,19 +53,19 @@ func (k *call) problem() error {
 // another length: that is done after the gate has decided, not by a callback
 // from inside it.
 func (k *call) settle(t gate.Ticket) {
-	b, now := k.state.Breaker, k.state.Now()
+	b, now := k.lane.Breaker, k.state.Now()
 	change := b.Settle(now, t, k.last.health)
 	defer func() { k.changed(change) }() // also if the custom duration panics: others may wait for it
 	switch {
 	case !change.Changed():
 	case change.To == gate.Open:
-		k.state.failure.Store(&failure{k.problem()})
+		k.lane.failure.Store(&failure{k.problem()})
 		if d := k.breakFor(change); d != change.Break {
 			b.Hold(now, change.Generation, d)
 			change.Break = d
 		}
 	case change.To == gate.Closed: // who isolates it later does so for a reason of his own
-		k.state.failure.Store(nil)
+		k.lane.failure.Store(nil)
 	}
 }
 

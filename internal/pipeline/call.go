@@ -13,13 +13,19 @@ import (
 // the goroutine of the call; only end may come from elsewhere, at the body's end.
 type call struct {
 	*Pipeline
-	req     *http.Request   // the caller's, never changed
-	ctx     context.Context // the caller's
-	state   *State
-	tell    func(Event) // nil: nobody listens
-	start   time.Duration
-	header  http.Header // of the attempts; the caller's own unless something is added
-	body    source
+	req    *http.Request   // the caller's, never changed
+	ctx    context.Context // the caller's
+	state  *State
+	lane   *Lane       // of the attempt
+	tell   func(Event) // nil: nobody listens
+	start  time.Duration
+	header http.Header // of the attempts; the caller's own unless something is added
+	body   source
+	routing
+	quote   *quote          // what the caller says that it costs
+	costs   int64           // what an attempt takes from the rate limit
+	priced  bool            // costs is worked out
+	charge  *charge         // what the last one has taken
 	until   [2]deadline     // by LimitTotal and LimitAttempt
 	delays  backoff.BackOff // nil until a retry asks for one
 	sent    int             // attempts handed to the transport
@@ -68,6 +74,7 @@ func (p *Pipeline) begin(req *http.Request) *call {
 		k.tell = p.Listen(k.ctx)
 	}
 	k.state = p.Pool.Acquire(req)
+	k.lane = &k.state.Lane
 	k.start = k.state.Now()
 	k.key()
 	k.body.init(req, p.Retry.Max > 0, p.Retry.BufferLimit)

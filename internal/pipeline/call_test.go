@@ -32,9 +32,9 @@ func newPool(clock clockwork.Clock) *leasingPool {
 	return &leasingPool{State{
 		Clock: clock, Epoch: clock.Now(),
 		Limit: gate.NewLimit(1, 0),
-		Breaker: gate.NewBreaker(gate.BreakerConfig{
+		Lane: Lane{Breaker: gate.NewBreaker(gate.BreakerConfig{
 			FailureRatioPPM: 1_000_000, Minimum: 2, Sampling: time.Minute, Break: time.Minute, ProbeTimeout: time.Minute,
-		}),
+		})},
 	}}
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"github.com/a-seed-e0941262/resilient/internal/gate"
+	"github.com/cenkalti/backoff/v5"
 )
 
 // A Conclusion is what an attempt tells about side effects on the server.
@@ -27,7 +28,7 @@ type outcome struct {
 }
 
 func (k *call) outcome(a *attempt) outcome {
-	return outcome{Attempt: Attempt{Number: k.sent, Request: k.req, Sends: a.seen.count(), Duration: k.since(a.start)}}
+	return outcome{Attempt: Attempt{Number: k.sent, Request: k.req, Endpoint: k.at(), Sends: a.seen.count(), Duration: k.since(a.start)}}
 }
 
 // answered classifies a response.
@@ -79,7 +80,7 @@ func (k *call) failed(a *attempt, err error) outcome {
 	o := k.outcome(a)
 	o.Err = err
 	o.health = gate.Ignored
-	if a.seen.unsent() || !complete || a.seen.got.Load() == 0 && dialing(err) || a.refused(err) {
+	if !k.Opaque && (a.seen.unsent() || !complete || a.seen.got.Load() == 0 && dialing(err) || a.refused(err)) {
 		o.Conclusion = Unprocessed
 	}
 	switch {
@@ -89,6 +90,7 @@ func (k *call) failed(a *attempt, err error) outcome {
 			o.Transient, o.health = true, gate.Failure
 		}
 	case bodyErr != nil: // the caller's own fault
+	case final(err): // in his own words
 	case !a.seen.asked.Load() && k.traces && !dialing(err):
 		// The transport traces, and never asked for a connection: the request
 		// itself would not do (scheme, header, host).
@@ -105,6 +107,13 @@ func (k *call) failed(a *attempt, err error) outcome {
 // earlier one may have been processed.
 func (a *attempt) refused(err error) bool {
 	return a.seen.got.Load() == 1 && (refused(err) || alerted(err) && !a.seen.reused.Load())
+}
+
+// final reports that a function, or a transport, wants no retry: that says nothing
+// about what it depends on.
+func final(err error) bool {
+	var permanent *backoff.PermanentError
+	return errors.As(err, &permanent)
 }
 
 // dialing reports an error of getting a connection, by its type.

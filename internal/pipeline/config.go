@@ -12,6 +12,9 @@ import (
 // Config is everything a pipeline is made from. It is complete: nothing here
 // has a default, and a zero switches the part off that it belongs to.
 type Config struct {
+	// Opaque says that nothing can be known about what the base does but its error.
+	Opaque bool
+
 	Base   http.RoundTripper
 	Clock  clockwork.Clock
 	Pool   Pool
@@ -24,10 +27,20 @@ type Config struct {
 	Attempt           time.Duration
 	BodyIdle          time.Duration
 	Concurrency       bool
+	Route             RouteConfig
+	Rate              RateConfig
 	Breaker           BreakerConfig
 	Retry             RetryConfig
 	Discard           DiscardConfig
 	NewKey            func() string // nil: no Idempotency-Key is made up
+}
+
+// RateConfig is what the pipeline does around the token bucket gate.
+type RateConfig struct {
+	On      bool
+	PerCall bool                      // a call takes its cost once, however many attempts it makes
+	Wait    time.Duration             // longest wait for tokens; 0: none
+	Cost    func(*http.Request) int64 // nil: 1
 }
 
 // BreakerConfig is what the pipeline does around the circuit breaker gate.
@@ -78,6 +91,12 @@ type DiscardConfig struct {
 type Errors interface {
 	// Rejected says that g is shut; the causes are what it was shut for.
 	Rejected(g Gate, retryAfter time.Duration, causes ...error) error
+	// Skipped says that an endpoint did not serve an attempt.
+	Skipped(endpoint string, g Gate, retryAfter time.Duration, causes ...error) error
+	// TooLarge says that an attempt costs more than the rate limit ever holds.
+	TooLarge(tokens, holds int64) error
+	// NegativeCost says that an attempt costs less than nothing.
+	NegativeCost(tokens int64) error
 	// TimedOut says that the time l allows is over.
 	TimedOut(l Limit, after time.Duration, cause error) error
 	// Interrupted says that the caller left while the call was waiting.
@@ -109,7 +128,8 @@ type Attempt struct {
 	Err        error
 	Transient  bool
 	Conclusion Conclusion
-	Sends      int // requests that the server may have of it
+	Endpoint   string // "" if there are none
+	Sends      int    // requests that the server may have of it
 	Duration   time.Duration
 }
 
@@ -122,6 +142,7 @@ const (
 	RetryScheduled             // Attempt, Delay, RetryAfter
 	RetryDenied                // Attempt, Reason
 	Rejected                   // Gate, Delay
+	Skipped                    // Gate, Delay, Endpoint
 	BreakerChanged             // Change
 	Redispatched               // Attempt
 	Replayed                   // Attempt

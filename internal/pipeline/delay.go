@@ -1,16 +1,16 @@
 package pipeline
 
 import (
+	"errors"
 	"math"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
 )
 
-// delay is how long to wait before the next attempt, whether the server asked
-// for it, and whether the server asked for more than is accepted. The backoff
-// moves on also when the server's word replaces it.
-func (k *call) delay() (d time.Duration, asked, tooLong bool) {
+// delay is how long to wait before the next attempt, and whether the server asked
+// for it. The backoff moves on also when the server's word replaces it.
+func (k *call) delay() (d time.Duration, asked bool) {
 	if k.delays == nil {
 		k.delays = k.Retry.Backoff()
 	}
@@ -19,26 +19,36 @@ func (k *call) delay() (d time.Duration, asked, tooLong bool) {
 		d = max(0, d)
 	}
 	if !k.Retry.RetryAfter {
-		return d, false, false
+		return d, false
 	}
 	after, ok := k.askedFor()
 	if !ok || d == backoff.Stop {
-		return d, false, false
+		return d, false
 	}
+	return k.elsewhere(after), true
+}
+
+// tooLong reports whether the server asked for a longer wait than is accepted.
+func (k *call) tooLong(asked time.Duration) bool {
 	longest := k.Retry.Longest
 	if left, ok := k.remaining(); ok && longest == 0 {
 		longest = left
 	}
-	return after, true, after > longest && longest != 0 || after > unreasonable
+	return asked > longest && longest != 0 || asked > unreasonable
 }
 
 // unreasonable is a wait that is refused whatever the settings say: no setting
 // of time may be longer, and nobody is there any more.
 const unreasonable = 24 * time.Hour
 
-// askedFor is the delay that the last response asked for.
+// askedFor is the delay that the last response asked for, or the last error of a
+// function.
 func (k *call) askedFor() (time.Duration, bool) {
 	if k.last.Response == nil {
+		var asked *backoff.RetryAfterError
+		if errors.As(k.last.Err, &asked) {
+			return max(0, asked.Duration), true
+		}
 		return 0, false
 	}
 	return retryAfter(k.last.Response.Header, k.Clock.Now())

@@ -16,6 +16,7 @@ type Event struct {
 	RetryAfter bool
 	Reason     Reason
 	Gate       Gate
+	Endpoint   string
 	Change     gate.Transition
 	Attempts   int
 	Duration   time.Duration
@@ -26,12 +27,13 @@ func (k *call) emit(e Event) {
 		return
 	}
 	e.Authority = k.state.Authority
+	e.Endpoint = k.at()
 	k.tell(e)
 }
 
 // changed tells of a breaker's transition, if it is one.
 func (k *call) changed(t gate.Transition) {
-	k.state.Tell(t, func() { k.emit(Event{Kind: BreakerChanged, Change: t}) })
+	k.lane.Tell(t, func() { k.emit(Event{Kind: BreakerChanged, Change: t}) })
 }
 
 // reject counts and tells of a refusal and returns its error.

@@ -17,6 +17,7 @@ type Pipeline struct {
 	Config
 	handle handler
 	underway
+	router
 	// traces says that the base reports to httptrace before all that may pass, so
 	// that its silence means something. That is known of net/http's own only:
 	// another may well fail above the one that it wraps.
@@ -34,6 +35,8 @@ func New(c Config) *Pipeline {
 		bound(LimitTotal, c.Total), // the whole call, waits included
 		admitCall(c.Concurrency),   // one place a call, held until its body ends
 		retry(c.Retry),             // repeats everything below
+		route(c.Route),             // an endpoint for each attempt
+		limitRate(c.Rate),          // what an attempt costs, given back if it is not sent
 		admitAttempt(c.Breaker),    // each attempt asks, each attempt reports
 		bound(LimitAttempt, c.Attempt),
 	)

@@ -36,7 +36,12 @@ func (texts) TimedOut(l Limit, _ time.Duration, cause error) error {
 func (texts) Interrupted(err, cause, last error) error { return errors.Join(err, cause, last) }
 func (texts) NoResponse() error                        { return errors.New("neither") }
 func (texts) Resent() error                            { return errors.New("resent") }
-func (texts) Status(int) error                         { return errors.New("status") }
+func (texts) TooLarge(int64, int64) error              { return errors.New("too large") }
+func (texts) NegativeCost(int64) error                 { return errors.New("negative") }
+func (texts) Skipped(string, Gate, time.Duration, ...error) error {
+	return errors.New("skipped")
+}
+func (texts) Status(int) error { return errors.New("status") }
 
 // answeredCall is a call with a permit and with a response that has a body.
 func answeredCall(t *testing.T, body io.ReadCloser) (k *call, resp *http.Response, pool *countingPool) {

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"math"
 	"net/http"
 	"slices"
 	"time"
@@ -48,7 +49,7 @@ func (k *call) again(retries int) (time.Duration, bool) {
 	if retries >= k.Retry.Max {
 		return k.deny(ReasonAttempts)
 	}
-	delay, asked, denied := k.delay()
+	delay, asked := k.delay()
 	switch {
 	case delay == backoff.Stop:
 		return k.deny(ReasonAttempts)
@@ -58,12 +59,14 @@ func (k *call) again(retries int) (time.Duration, bool) {
 		return k.deny(ReasonAmbiguous)
 	case !k.body.rewind():
 		return k.deny(ReasonBody)
-	case denied:
+	case asked && k.tooLong(delay):
 		return k.deny(ReasonRetryAfter)
 	case !k.fits(delay):
 		return k.deny(ReasonDeadline)
 	case k.shut(delay):
 		return k.deny(ReasonCircuitOpen)
+	case k.dry(delay):
+		return k.deny(ReasonRate)
 	case k.Retry.Budget && !k.state.Budget.Retry(k.state.Now()):
 		return k.deny(ReasonBudget)
 	}
@@ -122,14 +125,46 @@ func (k *call) fits(delay time.Duration) bool {
 }
 
 // shut reports whether the circuit breaker is going to refuse the retry, because
-// it is open or has its probe on the way. Then the caller keeps the response
-// that there is, which would be gone by the time of the refusal.
+// it is open or has its probe on the way; with endpoints, whether all do. Then the
+// caller keeps the response that there is, which would be gone by the time of the
+// refusal.
 func (k *call) shut(delay time.Duration) bool {
+	if k.endpoint != nil {
+		return k.soonest() > delay
+	}
+	return k.shutFor(k.lane) > delay
+}
+
+// shutFor is how long a circuit stays open, as far as is known.
+func (k *call) shutFor(l *Lane) time.Duration {
 	if !k.Breaker.On {
+		return 0
+	}
+	s := l.Breaker.Stats(k.state.Now())
+	if s.State == gate.Isolated {
+		return forever
+	}
+	return s.RetryAfter
+}
+
+// forever is longer than any delay.
+const forever = time.Duration(math.MaxInt64)
+
+// dry reports whether there are not going to be tokens for the retry, wherever it
+// goes, after the longest wait that is allowed.
+func (k *call) dry(delay time.Duration) bool {
+	if !k.Rate.On || k.Rate.PerCall {
 		return false
 	}
-	s := k.state.Breaker.Stats(k.state.Now())
-	return s.State == gate.Isolated || s.RetryAfter > delay
+	now, cost, wait := k.state.Now(), k.cost(), forever
+	if k.endpoint == nil {
+		wait = k.lane.Rate.Wait(now, cost)
+	} else {
+		for i := range k.places() {
+			wait = min(wait, k.Route.Endpoints[i].Lane.Rate.Wait(now, cost))
+		}
+	}
+	return wait-delay > k.Rate.Wait
 }
 
 // wait lets the delay pass. A caller who leaves ends it, and so does the total

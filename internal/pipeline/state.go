@@ -14,9 +14,9 @@ import (
 type State struct {
 	Authority string // "" unless state is kept per authority
 
-	Limit   *gate.Limit
-	Budget  *gate.Budget
-	Breaker *gate.Breaker
+	Limit  *gate.Limit
+	Budget *gate.Budget
+	Lane   // of the attempts, unless there are several endpoints
 
 	// Leases counts the calls that hold this state, from their start until
 	// their body ends. The registry reads it to evict nothing that is in use.
@@ -27,24 +27,10 @@ type State struct {
 
 	denied   [reasons]atomic.Uint64
 	rejected [gates]atomic.Uint64
-	failure  atomic.Pointer[failure] // what the breaker was opened for
-	changes  sequence                // of the breaker's state, to be told in order
 }
-
-// failure boxes an error, for an interface can't be stored atomically.
-type failure struct{ err error }
 
 // Now is the monotonic time since Epoch, the form in which gates are told it.
 func (s *State) Now() time.Duration { return s.Clock.Since(s.Epoch) }
-
-// Tell runs f, which tells of the breaker's transition t, after those that tell
-// of the ones before. Every transition must come here, also one that nobody is
-// told of; what is no transition is nothing.
-func (s *State) Tell(t gate.Transition, f func()) {
-	if t.Changed() {
-		s.changes.run(t.Number, f)
-	}
-}
 
 // Denied returns how many retries were denied for r.
 func (s *State) Denied(r Reason) uint64 { return s.denied[r].Load() }
@@ -65,12 +51,18 @@ type Gate uint8
 // The gates, in the order in which a call meets them.
 const (
 	GateConcurrency Gate = iota
+	GateEndpoints
+	GateThrottle // of one endpoint
+	GateRate
 	GateBreaker
 	gates
 )
 
+// Gates is the number of gates: 0 to Gates-1 are valid.
+const Gates = int(gates)
+
 func (g Gate) String() string {
-	return [gates]string{"concurrency_limit", "circuit_breaker"}[g]
+	return [gates]string{"concurrency_limit", "endpoints", "throttle", "rate_limit", "circuit_breaker"}[g]
 }
 
 // A Reason tells why a retry was denied.
@@ -86,6 +78,7 @@ const (
 	ReasonRetryAfter
 	ReasonDeadline
 	ReasonCircuitOpen
+	ReasonRate
 	ReasonBudget
 	reasons
 )
@@ -95,6 +88,6 @@ const Reasons = int(reasons)
 
 func (r Reason) String() string {
 	return [reasons]string{
-		"nested", "attempts", "method", "ambiguous", "body", "retry_after", "deadline", "circuit_open", "budget_exhausted",
+		"nested", "attempts", "method", "ambiguous", "body", "retry_after", "deadline", "circuit_open", "rate_limited", "budget_exhausted",
 	}[r]
 }

@@ -1,0 +1,76 @@
+package pipeline
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/a-seed-e0941262/resilient/internal/gate"
+)
+
+// limitRate has each attempt, or each call, take its cost from a token bucket. What
+// is not sent after all is given back.
+func limitRate(c RateConfig) stage {
+	if !c.On {
+		return nil
+	}
+	return func(next handler) handler {
+		return func(k *call) (*http.Response, error) {
+			if c.PerCall && k.charge != nil {
+				return next(k)
+			}
+			if err := k.take(); err != nil {
+				return nil, err
+			}
+			sent := k.sent
+			k.last.Sends = 0
+			defer func() { // also if it panics
+				if k.sent == sent || k.last.Sends == 0 && k.last.Err != nil {
+					k.refund(k.state.Now())
+				}
+			}()
+			return next(k)
+		}
+	}
+}
+
+// take takes what an attempt costs, after a wait if there is one to be had.
+func (k *call) take() error {
+	tokens := k.cost()
+	if tokens < 0 {
+		return k.Errors.NegativeCost(tokens)
+	}
+	switch grant, wait := k.lane.Rate.Take(k.state.Now(), tokens, k.patience()); grant {
+	case gate.TooLarge:
+		return k.reject(GateRate, 0, k.Errors.TooLarge(tokens, k.lane.Rate.State(k.state.Now()).Burst))
+	case gate.TooSoon:
+		return k.turnAway(GateRate, wait)
+	default:
+		k.charged(tokens)
+		if wait == 0 {
+			return nil
+		}
+		return k.standBy(wait)
+	}
+}
+
+// standBy waits until the tokens that were taken are there.
+func (k *call) standBy(wait time.Duration) error {
+	err := k.wait(wait)
+	if err != nil {
+		k.refund(k.state.Now())
+	}
+	return err
+}
+
+// patience is the longest wait for tokens: none while another endpoint may have
+// some, and none that ends after the caller's time.
+func (k *call) patience() time.Duration {
+	if k.hurried {
+		return 0
+	}
+	d := k.within(k.Rate.Wait)
+	if at, ok := k.ctx.Deadline(); ok {
+		d = min(d, at.Sub(k.Clock.Now()))
+	}
+	return max(0, d)
+}
