@@ -167,6 +167,7 @@ func ai() Config {
 	c.Retry.MaxRetries = 5
 	c.Retry.BackoffCap = 30 * time.Second
 	c.Retry.MaxRetryAfter = 60 * time.Second // as the SDKs for these services do
+	c.Retry.ReadCauses = true                // a spent account answers 429, too
 	c.Budget = BudgetPolicy{
 		RetryRatio:        0.2,
 		SamplingDuration:  120 * time.Second,

@@ -20,7 +20,7 @@ func TestConfigIsWrittenAsADocument(t *testing.T) {
 	is.Equal(string(got), `{`+
 		`"timeout":{"total":"30s","perAttempt":"10s","bodyIdle":"0s","totalIncludesBody":false},`+
 		`"concurrency":{"permits":1000,"queue":0},`+
-		`"retry":{"maxRetries":1,"backoffBase":"2s","backoffCap":"0s","jitter":"decorrelated","retryAfter":true,"maxRetryAfter":"0s","bufferLimit":65536},`+
+		`"retry":{"maxRetries":1,"backoffBase":"2s","backoffCap":"0s","jitter":"decorrelated","retryAfter":true,"maxRetryAfter":"0s","bufferLimit":65536,"readCauses":false},`+
 		`"budget":{"retryRatio":0.1,"samplingDuration":"30s","minimumThroughput":100,"lowVolumeRetries":0,"name":""},`+
 		`"rateLimit":"off","endpoints":"off",`+
 		`"breaker":{"failureRatio":0.5,"minimumThroughput":100,"samplingDuration":"30s","breakDuration":"5s","breakUntilRetryAfter":false},`+
@@ -242,7 +242,7 @@ func TestDocumentReportsEverythingAtOnce(t *testing.T) {
 	t.Parallel()
 	is := is.New(t)
 	is.Equal(mistakes(alone().JSON([]byte("{\n\"retry\": {\"a\": 1, \"jitter\": 1},\n\"b\": 2}"))), strings.Join([]string{
-		`resilient: client "x": JSON(retry.a): line 2: there is no such setting; there are maxRetries, backoffBase, backoffCap, jitter, retryAfter, maxRetryAfter, methods, exceptMethods, bufferLimit`,
+		`resilient: client "x": JSON(retry.a): line 2: there is no such setting; there are maxRetries, backoffBase, backoffCap, jitter, retryAfter, maxRetryAfter, methods, exceptMethods, bufferLimit, readCauses`,
 		`resilient: client "x": JSON(retry.jitter: 1): line 2: must be "decorrelated", "full" or "none"`,
 		`resilient: client "x": JSON(b): line 3: there is no such setting; there are timeout, concurrency, retry, budget, rateLimit, endpoints, breaker, idempotency, perAuthority, rejectAsResponse`,
 	}, "\n")) // in the order of the document

@@ -51,7 +51,7 @@ type RetryDenied struct {
 	Source
 	// Failed is the attempt that is not repeated.
 	Failed Attempt
-	// Reason is one of nested, attempts, method, ambiguous, body, retry_after,
+	// Reason is one of final, nested, attempts, method, ambiguous, body, retry_after,
 	// deadline, circuit_open, rate_limited and budget_exhausted.
 	Reason string
 }
@@ -153,6 +153,9 @@ type Attempt struct {
 	Transient bool
 	// Conclusion is what the outcome tells about side effects on the server.
 	Conclusion Conclusion
+	// Cause is what an error answer means, with [ReadCauses]: money, impossible,
+	// content_filter, denied, rate, overloaded, conflict, timeout, invalid or server. Else it is empty.
+	Cause string
 	// Endpoint is the name of the one that it was sent to, or empty if there are none.
 	Endpoint string
 	// Sends is how many requests the server may have of this attempt: 0 if none

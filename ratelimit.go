@@ -2,12 +2,15 @@ package resilient
 
 import (
 	"context"
+	"io"
+	"math"
 	"net/http"
 	"strconv"
 	"time"
 
 	"github.com/a-seed-e0941262/resilient/internal/gate"
 	"github.com/a-seed-e0941262/resilient/internal/pipeline"
+	"github.com/a-seed-e0941262/resilient/internal/quota"
 )
 
 // RateLimitPolicy bounds how much is sent over time, by a token bucket for each client name, authority or endpoint: each
@@ -191,4 +194,26 @@ func WithCost(ctx context.Context, tokens int) context.Context {
 // such an attempt.
 func Settle(ctx context.Context, tokens int) bool {
 	return tokens >= 0 && pipeline.Settle(ctx, int64(tokens))
+}
+
+// EstimateTokens is a [Cost] for calls to language models: the characters of the prompt divided by four, rounded up, and
+// the longest answer that the request allows, by the JSON of OpenAI, Azure OpenAI, Anthropic and Gemini. Images, audio and
+// files count nothing: they have rules of each model's own, so give such requests a cost with [WithCost]. Of JSON in another
+// shape all text counts, of what is not JSON all bytes, up to 4 MiB. Four characters a token is about right for English.
+func EstimateTokens(r *http.Request) int {
+	body := r.Body
+	if r.GetBody != nil {
+		again, err := r.GetBody()
+		if err != nil {
+			return 0
+		}
+		defer again.Close()
+		body = again
+	}
+	if body == nil {
+		return 0
+	}
+	const enough = 4 << 20
+	text, _ := io.ReadAll(io.LimitReader(body, enough)) // what can't be read is not sent either
+	return int(min(quota.Estimate(r.Header.Get("Content-Type"), text), math.MaxInt))
 }

@@ -55,6 +55,12 @@ type RetryPolicy struct {
 	// keeps none. A request with a longer body is sent once.
 	BufferLimit int
 
+	// ReadCauses looks into error answers for their cause, as AI services tell it: a 429 may mean that an account is
+	// spent, or that a request is larger than its quota, which no wait mends; then no retry is made. It heeds x-should-retry,
+	// and waits that are told in rate limit headers or in the body. The circuit breaker does not count answers that are the
+	// request's or the account's fault. The caller still gets the body whole.
+	ReadCauses bool
+
 	// RetryIf, if it is not nil, says which outcomes are worth a retry, instead of [Attempt].Transient. It must be safe for
 	// concurrent use.
 	RetryIf func(Attempt) bool `json:"-"`
@@ -97,6 +103,11 @@ func BackoffFunc(f func() backoff.BackOff) RetryOption {
 // RetryAfter sets [RetryPolicy].RetryAfter.
 func RetryAfter(honoured bool) RetryOption {
 	return retryFunc(func(d *draft) { d.Retry.RetryAfter = honoured })
+}
+
+// ReadCauses sets [RetryPolicy].ReadCauses.
+func ReadCauses(read bool) RetryOption {
+	return retryFunc(func(d *draft) { d.Retry.ReadCauses = read })
 }
 
 // MaxRetryAfter sets [RetryPolicy].MaxRetryAfter: 0 to 24h, 0 for what the total timeout leaves.
@@ -160,7 +171,7 @@ func (d *draft) gaveBackoff(what marks) {
 // off reports whether nothing is set. If something is, check sees to it that everything is that must be.
 func (p RetryPolicy) off() bool {
 	return p.MaxRetries == 0 && p.BackoffBase == 0 && p.BackoffCap == 0 && p.Jitter == 0 && p.BackoffFunc == nil &&
-		!p.RetryAfter && p.MaxRetryAfter == 0 && p.Methods == nil && p.ExceptMethods == nil && p.BufferLimit == 0 &&
+		!p.RetryAfter && p.MaxRetryAfter == 0 && p.Methods == nil && p.ExceptMethods == nil && p.BufferLimit == 0 && !p.ReadCauses &&
 		p.RetryIf == nil
 }
 

@@ -50,6 +50,7 @@ func schema(d *draft) []section {
 			{"methods", &d.Retry.Methods, nil},
 			{"exceptMethods", &d.Retry.ExceptMethods, nil},
 			{"bufferLimit", &d.Retry.BufferLimit, nil},
+			{"readCauses", &d.Retry.ReadCauses, nil},
 		}},
 		{"budget", d.Budget.off(), Off.budget, (*draft).startBudget, nil, []setting{
 			{"retryRatio", &d.Budget.RetryRatio, nil},

@@ -161,6 +161,7 @@ func TestEveryFieldHasAVerb(t *testing.T) {
 		"Retry.Methods":                 b.Retry(RetryMethods("GET")),
 		"Retry.ExceptMethods":           b.Retry(SafeMethodsOnly),
 		"Retry.BufferLimit":             b.Retry(BufferLimit(1)),
+		"Retry.ReadCauses":              b.Retry(ReadCauses(false)),
 		"Retry.RetryIf":                 b.Retry(RetryIf(func(Attempt) bool { return true })),
 		"Budget.RetryRatio":             b.Budget(RetryRatio(1)),
 		"Budget.SamplingDuration":       b.Budget(SamplingDuration(time.Second)),

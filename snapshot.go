@@ -27,6 +27,12 @@ type Snapshot struct {
 	// Breaker is nil if no client of the name has a circuit breaker.
 	Breaker *BreakerSnapshot `json:"breaker,omitempty"`
 
+	// RateLimit is nil if no client of the name has a rate limit.
+	RateLimit *RateLimitSnapshot `json:"rateLimit,omitempty"`
+
+	// Endpoints are those of all clients of the name, by their names.
+	Endpoints []EndpointSnapshot `json:"endpoints,omitempty"`
+
 	// RetriesDenied counts the retries that were not made, by the Reason of [RetryDenied]. It has an entry for every reason.
 	RetriesDenied map[string]uint64 `json:"retriesDenied"`
 
@@ -60,6 +66,30 @@ type BudgetSnapshot struct {
 
 	// Allowance is how many retries the window may hold. It is 0 in the phase below_minimum, in which it is not in force.
 	Allowance uint64 `json:"allowance"`
+}
+
+// A RateLimitSnapshot is what a rate limit holds.
+type RateLimitSnapshot struct {
+	// Available is how many tokens there are. Below zero it is what is owed, or what others wait for already.
+	Available int64 `json:"available"`
+
+	// Burst is how many there are at most.
+	Burst int64 `json:"burst"`
+}
+
+// An EndpointSnapshot is what is held for one endpoint.
+type EndpointSnapshot struct {
+	// Endpoint is its name.
+	Endpoint string `json:"endpoint"`
+
+	// Throttled is how long it has still asked to be left alone; 0 if it has not.
+	Throttled time.Duration `json:"throttledNs"`
+
+	// RateLimit is nil if no client of the name has a rate limit.
+	RateLimit *RateLimitSnapshot `json:"rateLimit,omitempty"`
+
+	// Breaker is nil if no client of the name has a circuit breaker.
+	Breaker *BreakerSnapshot `json:"breaker,omitempty"`
 }
 
 // A BreakerSnapshot is what a circuit breaker holds.
@@ -104,7 +134,9 @@ func (s *shared) snapshot(name string, all []Snapshot) []Snapshot {
 			Authority:     state.Authority,
 			Concurrency:   s.snapshotLimit(state),
 			Budget:        snapshotBudget(state),
-			Breaker:       snapshotBreaker(state),
+			Breaker:       s.snapshotBreaker(&state.Lane),
+			RateLimit:     s.snapshotRate(&state.Lane),
+			Endpoints:     s.snapshotEndpoints(),
 			RetriesDenied: denied(state),
 			Rejected:      rejected(state),
 		})
@@ -131,11 +163,31 @@ func snapshotBudget(state *pipeline.State) *BudgetSnapshot {
 	return &BudgetSnapshot{Phase: b.Phase.String(), Requests: b.Requests, Retries: b.Retries, Allowance: b.Allowance}
 }
 
-func snapshotBreaker(state *pipeline.State) *BreakerSnapshot {
-	if state.Breaker == nil {
+func (s *shared) snapshotEndpoints() []EndpointSnapshot {
+	var all []EndpointSnapshot
+	for name, l := range s.lanes {
+		all = append(all, EndpointSnapshot{
+			Endpoint: name, Throttled: l.Throttle.Until(s.now()),
+			RateLimit: s.snapshotRate(l), Breaker: s.snapshotBreaker(l),
+		})
+	}
+	slices.SortFunc(all, func(a, b EndpointSnapshot) int { return strings.Compare(a.Endpoint, b.Endpoint) })
+	return all
+}
+
+func (s *shared) snapshotRate(l *pipeline.Lane) *RateLimitSnapshot {
+	if l.Rate == nil {
 		return nil
 	}
-	b := state.Breaker.Stats(state.Now())
+	r := l.Rate.State(s.now())
+	return &RateLimitSnapshot{Available: r.Available, Burst: r.Burst}
+}
+
+func (s *shared) snapshotBreaker(l *pipeline.Lane) *BreakerSnapshot {
+	if l.Breaker == nil {
+		return nil
+	}
+	b := l.Breaker.Stats(s.now())
 	return &BreakerSnapshot{
 		State: b.State.String(), Requests: b.Requests, Failures: b.Failures, RetryAfter: b.RetryAfter,
 	}

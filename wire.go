@@ -23,6 +23,7 @@ func newTransport(d *draft, pool *shared, lanes []*pipeline.Lane) *transport {
 		TotalIncludesBody: d.Timeout.TotalIncludesBody,
 		Attempt:           d.Timeout.PerAttempt,
 		BodyIdle:          d.Timeout.BodyIdle,
+		Causes:            d.Retry.ReadCauses,
 		Concurrency:       d.Concurrency.Permits > 0,
 		Route:             routeConfig(d, lanes),
 		Rate:              rateConfig(d.RateLimit),
@@ -124,12 +125,12 @@ func publicEvent(s Source, e pipeline.Event) Event {
 func publicAttempt(a pipeline.Attempt) Attempt {
 	return Attempt{
 		Number: a.Number, Request: a.Request, Response: a.Response, Err: a.Err,
-		Transient: a.Transient, Conclusion: Conclusion(a.Conclusion), Endpoint: a.Endpoint, Sends: a.Sends, Duration: a.Duration,
+		Transient: a.Transient, Conclusion: Conclusion(a.Conclusion), Endpoint: a.Endpoint, Cause: a.Cause, Sends: a.Sends, Duration: a.Duration,
 	}
 }
 
 func rateConfig(p RateLimitPolicy) pipeline.RateConfig {
-	c := pipeline.RateConfig{On: !p.off(), PerCall: p.PerCall, Wait: p.Wait, Cost: nil}
+	c := pipeline.RateConfig{On: !p.off(), PerCall: p.PerCall, Wait: p.Wait, Cost: nil, Settle: p.SettleUsage, Heed: p.HeedServer}
 	if f := p.Cost; f != nil {
 		c.Cost = func(r *http.Request) int64 { return int64(f(r)) }
 	}

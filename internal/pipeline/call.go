@@ -28,11 +28,13 @@ type call struct {
 	charge  *charge         // what the last one has taken
 	until   [2]deadline     // by LimitTotal and LimitAttempt
 	delays  backoff.BackOff // nil until a retry asks for one
-	sent    int             // attempts handed to the transport
-	last    outcome         // of the last attempt
-	attempt *attempt        // the running one, or the one whose response is returned
-	spare   bool            // the one free re-dispatch has been used
-	permit  bool            // a place of the concurrency limit is held
+	hint    time.Duration   // what the last response asks for where it isn't usual; hinted: it does
+	hinted  bool
+	sent    int      // attempts handed to the transport
+	last    outcome  // of the last attempt
+	attempt *attempt // the running one, or the one whose response is returned
+	spare   bool     // the one free re-dispatch has been used
+	permit  bool     // a place of the concurrency limit is held
 	ended   atomic.Bool
 
 	quit      chan struct{} // closed by CancelRequest

@@ -25,6 +25,7 @@ const (
 type outcome struct {
 	Attempt
 	health gate.Outcome // as the circuit breaker counts it
+	final  bool         // by its cause, though the status is worth a retry
 }
 
 func (k *call) outcome(a *attempt) outcome {

@@ -26,6 +26,7 @@ type Config struct {
 	TotalIncludesBody bool
 	Attempt           time.Duration
 	BodyIdle          time.Duration
+	Causes            bool // look into error answers for what they mean
 	Concurrency       bool
 	Route             RouteConfig
 	Rate              RateConfig
@@ -41,6 +42,8 @@ type RateConfig struct {
 	PerCall bool                      // a call takes its cost once, however many attempts it makes
 	Wait    time.Duration             // longest wait for tokens; 0: none
 	Cost    func(*http.Request) int64 // nil: 1
+	Settle  bool                      // by the usage that responses tell of
+	Heed    bool                      // what the server says that is left
 }
 
 // BreakerConfig is what the pipeline does around the circuit breaker gate.
@@ -128,6 +131,7 @@ type Attempt struct {
 	Err        error
 	Transient  bool
 	Conclusion Conclusion
+	Cause      string // of an error answer; "" unless it was looked for
 	Endpoint   string // "" if there are none
 	Sends      int    // requests that the server may have of it
 	Duration   time.Duration

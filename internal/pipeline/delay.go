@@ -41,17 +41,13 @@ func (k *call) tooLong(asked time.Duration) bool {
 // of time may be longer, and nobody is there any more.
 const unreasonable = 24 * time.Hour
 
-// askedFor is the delay that the last response asked for, or the last error of a
-// function.
-func (k *call) askedFor() (time.Duration, bool) {
-	if k.last.Response == nil {
-		var asked *backoff.RetryAfterError
-		if errors.As(k.last.Err, &asked) {
-			return max(0, asked.Duration), true
-		}
-		return 0, false
+// askedBy is the delay that an error asks for: a function may say so.
+func askedBy(err error) (time.Duration, bool) {
+	var asked *backoff.RetryAfterError
+	if errors.As(err, &asked) {
+		return max(0, asked.Duration), true
 	}
-	return retryAfter(k.last.Response.Header, k.Clock.Now())
+	return 0, false
 }
 
 // Decorrelated returns delays that grow twofold with the attempts and are

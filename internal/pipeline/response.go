@@ -13,8 +13,9 @@ type responseBody struct {
 	io.ReadCloser
 	call    *call
 	attempt *attempt
-	eof     bool // it was read to its end; belongs to the one who reads
-	idled   bool // BodyIdle has cut it; likewise
+	eof     bool   // it was read to its end; belongs to the one who reads
+	idled   bool   // BodyIdle has cut it; likewise
+	usage   *usage // nil: nobody reads along
 	closing sync.Once
 	failure error       // of closing it
 	held    atomic.Bool // the end of the body is the end of the call
@@ -47,7 +48,7 @@ func (a *attempt) own(k *call, resp *http.Response) {
 		a.cancel(nil)
 		return
 	}
-	a.body = &responseBody{ReadCloser: resp.Body, call: k, attempt: a}
+	a.body = &responseBody{ReadCloser: resp.Body, call: k, attempt: a, usage: k.usageOf(resp)}
 	resp.Body = a.body.shape(resp.StatusCode)
 }
 
@@ -74,6 +75,7 @@ func (b *responseBody) Read(p []byte) (int, error) {
 	idle := b.watch()
 	n, err := b.ReadCloser.Read(p)
 	b.idled = b.idled || !idle.stop()
+	b.usage.read(p[:n])
 	if err == io.EOF {
 		b.eof = true
 		_ = b.close() // for the caller to see when he closes it
@@ -134,6 +136,7 @@ func (b *responseBody) hold(*call) bool {
 func (b *responseBody) end() {
 	b.attempt.alarm.stop()
 	b.attempt.cancel(nil)
+	b.usage.settle()
 	b.ended.Store(true)
 	if b.held.Load() {
 		b.call.end()

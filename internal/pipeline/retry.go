@@ -40,7 +40,13 @@ func retry(c RetryConfig) stage {
 // are asked in a fixed order, the budget last, so that nothing is charged in
 // vain.
 func (k *call) again(retries int) (time.Duration, bool) {
-	if k.left() || !k.worth() {
+	switch {
+	case k.left():
+		return 0, false
+	case k.worth():
+	case k.last.final:
+		return k.deny(ReasonFinal)
+	default:
 		return 0, false
 	}
 	if k.nested() {

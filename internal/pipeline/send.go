@@ -47,6 +47,8 @@ func (k *call) dispatch(base http.RoundTripper) (*http.Response, error) {
 		return nil, err
 	}
 	k.last = k.answered(a, resp)
+	k.judge(a, resp)
+	k.heed(resp.Header)
 	a.own(k, resp)
 	k.cover(a)
 	k.resent(a)

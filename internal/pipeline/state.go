@@ -70,7 +70,8 @@ type Reason uint8
 
 // The reasons, in the order in which they are looked at after an attempt.
 const (
-	ReasonNested   Reason = iota // a client above this one retries
+	ReasonFinal    Reason = iota // the answer's cause is not what its status says
+	ReasonNested                 // a client above this one retries
 	ReasonAttempts               // no retries left
 	ReasonMethod
 	ReasonAmbiguous
@@ -88,6 +89,6 @@ const Reasons = int(reasons)
 
 func (r Reason) String() string {
 	return [reasons]string{
-		"nested", "attempts", "method", "ambiguous", "body", "retry_after", "deadline", "circuit_open", "rate_limited", "budget_exhausted",
+		"final", "nested", "attempts", "method", "ambiguous", "body", "retry_after", "deadline", "circuit_open", "rate_limited", "budget_exhausted",
 	}[r]
 }
