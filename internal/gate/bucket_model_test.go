@@ -206,7 +206,7 @@ func (d *bucketDuel) pause() time.Duration {
 
 func TestBucketAgreesWithFractions(t *testing.T) {
 	t.Parallel()
-	const schedules, steps = 300, 400
+	const schedules, steps = 250, 300
 	for seed := range uint64(schedules) {
 		d := newBucketDuel(is.New(t), rand.New(rand.NewPCG(seed, 3)).Int64N)
 		for range steps {
@@ -258,11 +258,12 @@ func TestBucketBoundsWhatIsSentInEveryInterval(t *testing.T) {
 		for i := range sent {
 			var total int64
 			for _, s := range sent[i:] { // in order: nobody is sent before one that came earlier
-				is.New(t).True(s.at >= sent[i].at) // somebody was overtaken
 				total += s.n
 				within := int64(s.at-sent[i].at) + 1
 				bound := burst + within*rate.Tokens/int64(rate.Per)
-				is.New(t).True(total <= bound) // too much was sent in one interval
+				if within < 1 || total > bound {
+					t.Fatalf("seed %d: somebody was overtaken, or too much was sent in one interval", seed)
+				}
 				if total == bound {
 					tight++
 				}
