@@ -25,6 +25,9 @@ func (k *call) judge(a *attempt, resp *http.Response) {
 	k.last.final = k.last.Transient && !transient
 	k.last.Transient = transient
 	k.last.health = k.healthOf(cause)
+	if cause != quota.Rate && cause != quota.Overloaded {
+		return
+	}
 	if k.hint, k.hinted = quota.Wait(resp.Header, k.Clock.Now()); !k.hinted {
 		k.hint, k.hinted = quota.RetryInfo(head)
 	}

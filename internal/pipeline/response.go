@@ -78,6 +78,7 @@ func (b *responseBody) Read(p []byte) (int, error) {
 	b.usage.read(p[:n])
 	if err == io.EOF {
 		b.eof = true
+		b.usage.settle(true)
 		_ = b.close() // for the caller to see when he closes it
 	}
 	if err != nil {
@@ -136,7 +137,7 @@ func (b *responseBody) hold(*call) bool {
 func (b *responseBody) end() {
 	b.attempt.alarm.stop()
 	b.attempt.cancel(nil)
-	b.usage.settle()
+	b.usage.settle(false)
 	b.ended.Store(true)
 	if b.held.Load() {
 		b.call.end()

@@ -34,16 +34,21 @@ func (u *usage) read(p []byte) {
 	_, _ = u.meter.Write(p)
 }
 
-// settle replaces what was taken by what was used, if that has been said.
-func (u *usage) settle() {
+// settle replaces what was taken by what was used, if that has been said. Of a body
+// that was not read to its end it may be less than in the end, and gives nothing back.
+func (u *usage) settle(whole bool) {
 	if u == nil {
 		return
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	tokens, ok := u.meter.Tokens()
-	if ok && !u.settled {
-		u.settled = true
-		u.charge.settle(tokens)
+	if !ok || u.settled {
+		return
 	}
+	u.settled = true
+	if !whole {
+		tokens = max(tokens, u.charge.taken.Load())
+	}
+	u.charge.settle(tokens)
 }

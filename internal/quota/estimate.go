@@ -1,8 +1,6 @@
 package quota
 
-import (
-	"strings"
-)
+import "strings"
 
 // Estimate returns how many tokens a request will be charged when it arrives: a quarter of the characters of its
 // prompt, rounded up, and the longest answer it allows. Azure OpenAI charges the prompt's text, max_tokens and best_of
@@ -11,7 +9,7 @@ import (
 //
 // The prompt is, in a JSON object that has any of them, the strings in messages, prompt, suffix, input, instructions,
 // system, contents and systemInstruction. A character is a Unicode code point; an escape is the one that it stands for.
-// Of these strings are not counted:
+// Among these strings, the following are not counted:
 //
 //   - what labels a part and is no text: role, type, id, and their like (see label);
 //   - images, audio and files: data: URLs in base64, base64 in a member that carries data, and addresses. They do cost
@@ -100,9 +98,6 @@ func (p *prompt) read(body []byte) bool {
 			opened = true
 			p.open()
 		case '}', ']':
-			if p.depth == 0 {
-				return false
-			}
 			p.close(t)
 		}
 		if !opened {

@@ -65,6 +65,7 @@ func TestEstimateIsAQuarterOfThePromptAndTheLongestAnswer(t *testing.T) {
 		{"settings deeper down", `{"messages":[{"content":"1234","max_tokens":99}],"metadata":{"max_tokens":99}}`, 1},
 		{"settings that are none", `{"prompt":"","max_tokens":-5,"n":1.5}`, 0},
 		{"settings of a hundred digits", `{"prompt":"1","max_tokens":` + strings.Repeat("9", 100) + `}`, 1},
+		{"a prompt that is a number", `{"prompt":5}`, 0},
 		{"null", `{"prompt":null,"max_tokens":null}`, 0},
 		{"a prompt that is a long word", `{"prompt":"` + strings.Repeat("a", 4000) + `"}`, 1000},
 		{"a prompt about data", `{"prompt":"data: 12"}`, 2},
