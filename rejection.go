@@ -3,21 +3,22 @@ package resilient
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/a-seed-e0941262/resilient/internal/pipeline"
 )
 
 // asResponse turns a refusal into the response that a server would give that is too busy. All other errors stay.
 func asResponse(req *http.Request, err error) (*http.Response, error) {
-	var rejected *RejectedError
-	if !errors.As(err, &rejected) {
+	rejected, ok := err.(*RejectedError) //nolint:errorlint // one within is what a call has met that ended for another reason
+	if !ok {
 		return nil, err
 	}
 	status := http.StatusServiceUnavailable
-	if errors.Is(err, ErrRateLimited) {
+	if rejected.Gate == pipeline.GateRate.String() {
 		status = http.StatusTooManyRequests
 	}
 	body := rejectionBody(rejected)
@@ -27,7 +28,7 @@ func asResponse(req *http.Request, err error) (*http.Response, error) {
 		"X-Should-Retry": {"false"}, // the SDKs of OpenAI and Anthropic would ask again at once
 	}
 	if rejected.RetryAfter > 0 {
-		rounded := (rejected.RetryAfter + time.Second - 1) / time.Second
+		rounded := (rejected.RetryAfter-1)/time.Second + 1
 		header.Set("Retry-After", strconv.FormatInt(int64(rounded), 10))
 	}
 	return &http.Response{

@@ -128,7 +128,7 @@ func (w words) TooLarge(tokens, holds int64) error {
 }
 
 func (w words) NegativeCost(tokens int64) error {
-	return fmt.Errorf("resilient: client %q: RateLimit(Cost): gave %d tokens; a cost must be 0 or more", w.client, tokens)
+	return fmt.Errorf("resilient: client %q: a cost of %d tokens, by RateLimit(Cost) or WithCost: must be 0 or more", w.client, tokens)
 }
 
 func (w words) TimedOut(l pipeline.Limit, after time.Duration, cause error) error {

@@ -36,6 +36,7 @@ func (r reached) Timeout() bool { return true }
 
 func (k *call) newAttempt() *attempt {
 	a := &attempt{sent: k.body.reader(), start: k.state.Now()}
+	k.attempt = a
 	var ctx context.Context
 	ctx, a.cancel = context.WithCancelCause(k.ctx)
 	if k.traces {
@@ -53,7 +54,7 @@ func (k *call) newAttempt() *attempt {
 	a.req = k.req.WithContext(k.mark(ctx))
 	a.req.Header = k.header
 	if k.endpoint != nil {
-		k.endpoint.redirect(a.req)
+		k.endpoint.readdress(a.req)
 	}
 	if a.sent != nil {
 		// Without GetBody net/http can't send the request again on its own.

@@ -35,7 +35,7 @@ func (k *call) causes() []error {
 	if f := k.lane.failure.Load(); f != nil {
 		causes = append(causes, f.err)
 	}
-	if k.sent > 0 {
+	if k.sent > 0 && k.endpoint == nil { // else it may have met that elsewhere
 		causes = append(causes, k.problem())
 	}
 	return causes

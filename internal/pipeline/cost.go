@@ -21,6 +21,7 @@ type charge struct {
 	state *State
 	lane  *Lane
 	taken atomic.Int64
+	prior *charge // what the caller would settle but for this one
 }
 
 // settle replaces what was taken by what was used.
@@ -81,13 +82,16 @@ func (k *call) charged(tokens int64) {
 	k.charge = &charge{state: k.state, lane: k.lane}
 	k.charge.taken.Store(tokens)
 	if k.quote != nil {
-		k.quote.charge.Store(k.charge)
+		k.charge.prior = k.quote.charge.Swap(k.charge)
 	}
 }
 
 // refund gives back what an attempt has taken that was not sent.
 func (k *call) refund(now time.Duration) {
 	k.lane.Rate.Return(now, k.charge.taken.Swap(0))
+	if k.quote != nil {
+		k.quote.charge.CompareAndSwap(k.charge, k.charge.prior)
+	}
 	k.charge = nil
 }
 

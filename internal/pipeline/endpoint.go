@@ -3,6 +3,7 @@ package pipeline
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -23,20 +24,24 @@ func (k *call) at() string {
 	return k.endpoint.Name
 }
 
-// redirect makes the attempt's request go to an endpoint. It changes nothing that
+// readdress makes the attempt's request go to the endpoint. It changes nothing that
 // belongs to the caller.
-func (e *Endpoint) redirect(r *http.Request) {
+func (e *Endpoint) readdress(r *http.Request) {
 	r.URL = e.resolve(r.URL)
 	r.Host = "" // that of the URL
-	if e.Header == nil && e.Rewrite == nil {
+	if e.Header == nil && e.Rewrite == nil && e.URL.User == nil {
 		return
 	}
 	r.Header = r.Header.Clone()
 	if r.Header == nil {
 		r.Header = http.Header{}
 	}
+	if u := e.URL.User; u != nil { // which net/http's client has a look at, and its transport has not
+		password, _ := u.Password()
+		r.SetBasicAuth(u.Username(), password)
+	}
 	for name, values := range e.Header {
-		r.Header[http.CanonicalHeaderKey(name)] = values
+		r.Header[http.CanonicalHeaderKey(name)] = slices.Clone(values)
 	}
 	if e.Rewrite != nil {
 		e.Rewrite(r)
@@ -45,21 +50,54 @@ func (e *Endpoint) redirect(r *http.Request) {
 
 // resolve puts the base before what the caller asks for.
 func (e *Endpoint) resolve(u *url.URL) *url.URL {
-	to := *u
-	to.Scheme, to.Host = e.URL.Scheme, e.URL.Host
-	if e.URL.User != nil {
-		to.User = e.URL.User
+	to := url.URL{Scheme: e.URL.Scheme, Host: e.URL.Host, ForceQuery: u.ForceQuery, RawQuery: u.RawQuery, Fragment: u.Fragment}
+	to.RawPath = e.prefix()
+	if path := escapedPath(u); path != "" {
+		to.RawPath += "/" + strings.TrimPrefix(path, "/")
 	}
-	if prefix := strings.TrimSuffix(e.URL.Path, "/"); prefix != "" {
-		to.RawPath = strings.TrimSuffix(e.URL.EscapedPath(), "/") + u.EscapedPath()
-		to.Path = prefix + u.Path
+	if path, err := url.PathUnescape(to.RawPath); err == nil {
+		to.Path = path
 	}
-	switch {
-	case e.URL.RawQuery == "":
-	case u.RawQuery == "":
-		to.RawQuery = e.URL.RawQuery
-	default:
-		to.RawQuery = e.URL.RawQuery + "&" + u.RawQuery
+	if q := e.URL.RawQuery; q != "" {
+		to.RawQuery = strings.TrimSuffix(q+"&"+u.RawQuery, "&")
 	}
 	return &to
+}
+
+// prefix is what the paths of the base begin with, without a slash at its end.
+func (e *Endpoint) prefix() string { return strings.TrimSuffix(e.URL.EscapedPath(), "/") }
+
+// escapedPath is the path that a request for u has. An opaque one is as it is sent.
+func escapedPath(u *url.URL) string {
+	if u.Opaque == "" {
+		return u.EscapedPath()
+	}
+	if rest, ok := strings.CutPrefix(u.Opaque, "//"); ok {
+		_, path, _ := strings.Cut(rest, "/")
+		return "/" + path
+	}
+	return u.Opaque
+}
+
+// translate turns a redirect within the endpoint into one within what the caller
+// asked for: he knows neither its host nor its prefix, and both would come on top.
+func (e *Endpoint) translate(resp *http.Response, sent, asked *url.URL) {
+	location := resp.Header.Get("Location")
+	if location == "" {
+		return
+	}
+	to, err := sent.Parse(location)
+	if err != nil || to.Scheme != e.URL.Scheme || to.Host != e.URL.Host {
+		return
+	}
+	rest, below := strings.CutPrefix(to.EscapedPath(), e.prefix())
+	if !below || rest != "" && rest[0] != '/' {
+		return
+	}
+	back := *to
+	back.Scheme, back.Host, back.User = asked.Scheme, asked.Host, nil
+	back.RawPath = rest
+	if back.Path, err = url.PathUnescape(rest); err == nil {
+		resp.Header.Set("Location", back.String())
+	}
 }

@@ -27,13 +27,13 @@ func (k *call) emit(e Event) {
 		return
 	}
 	e.Authority = k.state.Authority
-	e.Endpoint = k.at()
 	k.tell(e)
 }
 
 // changed tells of a breaker's transition, if it is one.
 func (k *call) changed(t gate.Transition) {
-	k.lane.Tell(t, func() { k.emit(Event{Kind: BreakerChanged, Change: t}) })
+	e := Event{Kind: BreakerChanged, Change: t, Endpoint: k.at()} // by the time it is told, the call may be elsewhere
+	k.lane.Tell(t, func() { k.emit(e) })
 }
 
 // reject counts and tells of a refusal and returns its error.

@@ -22,15 +22,19 @@ func limitRate(c RateConfig) stage {
 				return nil, err
 			}
 			sent := k.sent
-			k.last.Sends = 0
 			defer func() { // also if it panics
-				if k.sent == sent || k.last.Sends == 0 && k.last.Err != nil {
+				if k.sent == sent || k.unsent() {
 					k.refund(k.state.Now())
 				}
 			}()
 			return next(k)
 		}
 	}
+}
+
+// unsent reports that nothing was sent of the last attempt, which has ended.
+func (k *call) unsent() bool {
+	return k.last.Number == k.sent && k.last.Sends == 0 && k.last.Err != nil
 }
 
 // take takes what an attempt costs, after a wait if there is one to be had.
@@ -68,9 +72,9 @@ func (k *call) patience() time.Duration {
 	if k.hurried {
 		return 0
 	}
-	d := k.within(k.Rate.Wait)
-	if at, ok := k.ctx.Deadline(); ok {
-		d = min(d, at.Sub(k.Clock.Now()))
+	d := k.Rate.Wait
+	if left, ok := k.timeLeft(); ok {
+		d = min(d, left-1) // at the very end nothing can be sent any more
 	}
 	return max(0, d)
 }

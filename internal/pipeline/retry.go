@@ -1,12 +1,10 @@
 package pipeline
 
 import (
-	"math"
 	"net/http"
 	"slices"
 	"time"
 
-	"github.com/a-seed-e0941262/resilient/internal/gate"
 	"github.com/cenkalti/backoff/v5"
 )
 
@@ -69,11 +67,11 @@ func (k *call) again(retries int) (time.Duration, bool) {
 		return k.deny(ReasonRetryAfter)
 	case !k.fits(delay):
 		return k.deny(ReasonDeadline)
-	case k.shut(delay):
-		return k.deny(ReasonCircuitOpen)
-	case k.dry(delay):
-		return k.deny(ReasonRate)
-	case k.Retry.Budget && !k.state.Budget.Retry(k.state.Now()):
+	}
+	if wait, reason := k.soonest(); wait > delay {
+		return k.deny(reason)
+	}
+	if k.Retry.Budget && !k.state.Budget.Retry(k.state.Now()) {
 		return k.deny(ReasonBudget)
 	}
 	k.emit(Event{Kind: RetryScheduled, Attempt: k.last.Attempt, Delay: delay, RetryAfter: asked})
@@ -120,57 +118,10 @@ func (k *call) ambiguous() bool {
 	return k.last.Conclusion != Unprocessed
 }
 
-// fits reports whether there is time left after the delay: before the caller's
-// deadline, and before the total timeout.
+// fits reports whether there is time left after the delay.
 func (k *call) fits(delay time.Duration) bool {
-	if at, ok := k.ctx.Deadline(); ok && delay >= at.Sub(k.Clock.Now()) {
-		return false
-	}
-	left, ok := k.remaining()
+	left, ok := k.timeLeft()
 	return !ok || delay < left
-}
-
-// shut reports whether the circuit breaker is going to refuse the retry, because
-// it is open or has its probe on the way; with endpoints, whether all do. Then the
-// caller keeps the response that there is, which would be gone by the time of the
-// refusal.
-func (k *call) shut(delay time.Duration) bool {
-	if k.endpoint != nil {
-		return k.soonest() > delay
-	}
-	return k.shutFor(k.lane) > delay
-}
-
-// shutFor is how long a circuit stays open, as far as is known.
-func (k *call) shutFor(l *Lane) time.Duration {
-	if !k.Breaker.On {
-		return 0
-	}
-	s := l.Breaker.Stats(k.state.Now())
-	if s.State == gate.Isolated {
-		return forever
-	}
-	return s.RetryAfter
-}
-
-// forever is longer than any delay.
-const forever = time.Duration(math.MaxInt64)
-
-// dry reports whether there are not going to be tokens for the retry, wherever it
-// goes, after the longest wait that is allowed.
-func (k *call) dry(delay time.Duration) bool {
-	if !k.Rate.On || k.Rate.PerCall {
-		return false
-	}
-	now, cost, wait := k.state.Now(), k.cost(), forever
-	if k.endpoint == nil {
-		wait = k.lane.Rate.Wait(now, cost)
-	} else {
-		for i := range k.places() {
-			wait = min(wait, k.Route.Endpoints[i].Lane.Rate.Wait(now, cost))
-		}
-	}
-	return wait-delay > k.Rate.Wait
 }
 
 // wait lets the delay pass. A caller who leaves ends it, and so does the total

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"math/bits"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -56,33 +57,59 @@ func route(c RouteConfig) stage {
 	}
 	return func(next handler) handler {
 		return func(k *call) (*http.Response, error) {
+			if k.strays() {
+				return next(k)
+			}
 			k.setOut()
-			soonest, best, causes := -1, refusal{}, []error(nil)
+			var t tour
 			k.hurried = true
 			for i := range k.places() {
 				resp, err := k.visit(i, next)
 				if k.refused == nil {
 					return resp, err
 				}
-				causes = append(causes, k.refused.err)
-				if soonest < 0 || k.refused.sooner(best) {
-					soonest, best = i, *k.refused
-				}
+				t.refused(i, *k.refused)
 			}
 			k.hurried = false
-			if best.gate == GateRate && best.after <= k.patience() {
-				if resp, err := k.visit(soonest, next); k.refused == nil {
+			if t.refill.err != nil && t.refill.after <= k.patience() {
+				if resp, err := k.visit(t.tokens, next); k.refused == nil {
 					return resp, err
 				}
 			}
-			return nil, k.reject(GateEndpoints, best.after, causes...)
+			if k.sent > 0 {
+				t.causes = append(t.causes, k.problem())
+			}
+			return nil, k.reject(GateEndpoints, t.soonest, t.causes...)
 		}
 	}
 }
 
-// sooner reports whether r ends before other does, as far as is known.
-func (r refusal) sooner(other refusal) bool {
-	return r.after > 0 && (other.after == 0 || r.after < other.after)
+// A tour is what came of asking all endpoints in vain.
+type tour struct {
+	causes  []error
+	soonest time.Duration // until one of them may serve the attempt; 0 is not known
+	tokens  int           // the endpoint that is the first to have tokens again
+	refill  refusal       // of that one
+}
+
+func (t *tour) refused(i int, r refusal) {
+	t.causes = append(t.causes, r.err)
+	if r.after > 0 && (t.soonest == 0 || r.after < t.soonest) {
+		t.soonest = r.after
+	}
+	if r.gate == GateRate && (t.refill.err == nil || r.after < t.refill.after) {
+		t.tokens, t.refill = i, r
+	}
+}
+
+// strays reports whether the request follows a redirect to somewhere else, which is
+// none of the endpoints' business.
+func (k *call) strays() bool {
+	from := k.req.Response
+	if from == nil || from.Request == nil || from.Request.URL == nil {
+		return false
+	}
+	return k.req.URL.Host != from.Request.URL.Host || k.req.URL.Scheme != from.Request.URL.Scheme
 }
 
 // setOut decides once where the call begins.
@@ -102,21 +129,21 @@ func (k *call) setOut() {
 }
 
 // places yields the endpoints in the order in which the attempt is to try them: those
-// that the call has not been sent to first. What has a home goes nowhere else.
+// that the call has not been sent to first, and when it has been sent to all, as if to
+// none. What has a home goes nowhere else.
 func (k *call) places() func(func(int) bool) {
 	return func(yield func(int) bool) {
 		if k.home >= 0 {
 			yield(k.home)
 			return
 		}
-		turns := k.Route.Turns
-		before := k.tried
+		var seen uint64
+		turns, tried := k.Route.Turns, k.tried
 		for _, again := range [...]bool{false, true} {
-			var seen uint64
-			for n := range turns {
+			for n := 0; n < len(turns) && bits.OnesCount64(seen) < len(k.Route.Endpoints); n++ {
 				i := turns[(k.turn+n)%len(turns)]
 				bit := uint64(1) << i
-				if seen&bit != 0 || (before&bit != 0) != again {
+				if seen&bit != 0 || (tried&bit != 0) != again {
 					continue
 				}
 				seen |= bit
@@ -138,10 +165,22 @@ func (k *call) visit(i int, next handler) (*http.Response, error) {
 	sent := k.sent
 	resp, err := next(k)
 	if k.sent != sent {
-		k.tried |= 1 << i
+		k.been(i)
 		k.learn(i)
 	}
 	return resp, err
+}
+
+// been notes that the call was sent to an endpoint. The next attempt begins after it.
+func (k *call) been(i int) {
+	if k.tried |= 1 << i; bits.OnesCount64(k.tried) == len(k.Route.Endpoints) {
+		k.tried = 0
+	}
+	turns := k.Route.Turns
+	for turns[k.turn] != i {
+		k.turn = (k.turn + 1) % len(turns)
+	}
+	k.turn = (k.turn + 1) % len(turns)
 }
 
 // turnAway refuses an attempt. Where there are endpoints another one may have it.
@@ -149,7 +188,7 @@ func (k *call) turnAway(g Gate, after time.Duration, causes ...error) error {
 	if k.endpoint == nil {
 		return k.reject(g, after, causes...)
 	}
-	k.emit(Event{Kind: Skipped, Gate: g, Delay: after})
+	k.emit(Event{Kind: Skipped, Gate: g, Delay: after, Endpoint: k.endpoint.Name})
 	k.refused = &refusal{g, after, k.Errors.Skipped(k.endpoint.Name, g, after, causes...)}
 	return k.refused.err
 }
@@ -162,13 +201,20 @@ func (k *call) learn(i int) {
 	switch {
 	case resp == nil:
 	case resp.StatusCode == http.StatusTooManyRequests, resp.StatusCode == http.StatusServiceUnavailable:
-		if d, ok := k.askedFor(); ok {
-			k.lane.Throttle.Extend(k.state.Now(), min(d, unreasonable))
+		if d, ok := k.askedFor(); ok && k.heeds() {
+			k.lane.Throttle.Extend(k.state.Now(), min(d, tooFar))
 		}
 	case k.stickTo != "" && resp.StatusCode < http.StatusBadRequest:
 		k.homes.set(k.stickTo, i)
 	}
 }
+
+// tooFar is as long as an endpoint may ask to be left alone: longer than any wait that
+// is accepted, but not for good.
+const tooFar = unreasonable + time.Second
+
+// heeds reports whether a server's word on when to come again is heeded.
+func (k *call) heeds() bool { return k.Retry.RetryAfter || k.Retry.Max == 0 }
 
 // elsewhere is what is left of a wait that the server has asked for: it has asked for
 // one endpoint, and another may serve the retry earlier.
@@ -176,15 +222,6 @@ func (k *call) elsewhere(asked time.Duration) time.Duration {
 	if k.endpoint == nil {
 		return asked
 	}
-	return min(asked, k.soonest())
-}
-
-// soonest is how long it takes until an endpoint may serve an attempt.
-func (k *call) soonest() time.Duration {
-	best, now := forever, k.state.Now()
-	for i := range k.places() {
-		l := k.Route.Endpoints[i].Lane
-		best = min(best, max(l.Throttle.Until(now), k.shutFor(l)))
-	}
-	return best
+	soonest, _ := k.soonest()
+	return min(asked, soonest)
 }

@@ -5,17 +5,18 @@ import "net/http"
 // send hands attempts to the transport: the innermost of the pipeline.
 func send(base http.RoundTripper) handler {
 	return func(k *call) (*http.Response, error) {
+		a := k.newAttempt()
 		k.sent++
 		if k.sent == 1 && k.Retry.Budget {
 			k.state.Budget.Request(k.state.Now())
 		}
-		resp, err := k.dispatch(base)
+		resp, err := k.dispatch(a, base)
 		if err != nil && k.stale() {
 			k.spare = true
 			failed := k.last.Attempt
 			k.last = outcome{} // of which nothing stands if the rest panics
 			k.emit(Event{Kind: Redispatched, Attempt: failed})
-			resp, err = k.dispatch(base)
+			resp, err = k.dispatch(k.newAttempt(), base)
 		}
 		k.emit(Event{Kind: AttemptDone, Attempt: k.last.Attempt})
 		return resp, err
@@ -23,9 +24,7 @@ func send(base http.RoundTripper) handler {
 }
 
 // dispatch sends the request once and concludes from what came of it.
-func (k *call) dispatch(base http.RoundTripper) (*http.Response, error) {
-	a := k.newAttempt()
-	k.attempt = a
+func (k *call) dispatch(a *attempt, base http.RoundTripper) (*http.Response, error) {
 	resp, err := base.RoundTrip(a.req)
 	silent := resp == nil && err == nil
 	switch {
@@ -49,6 +48,9 @@ func (k *call) dispatch(base http.RoundTripper) (*http.Response, error) {
 	k.last = k.answered(a, resp)
 	k.judge(a, resp)
 	k.heed(resp.Header)
+	if k.endpoint != nil {
+		k.endpoint.translate(resp, a.req.URL, k.req.URL)
+	}
 	a.own(k, resp)
 	k.cover(a)
 	k.resent(a)
