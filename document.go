@@ -37,8 +37,7 @@ func (r reader) read() {
 		return
 	}
 	root := element{raw: raw, at: bytes.Index(r.document, raw)}
-	if raw[0] != '{' {
-		r.refuseElement(root, "must be an object")
+	if !r.isObject(root) {
 		return
 	}
 	sections, switches := schema(r.draft), switches(r.draft)
@@ -56,6 +55,14 @@ func (r reader) read() {
 		}
 		r.section(sections[i], e)
 	})
+}
+
+func (r reader) isObject(e element) bool {
+	if e.raw[0] != '{' {
+		r.refuseElement(e, "must be an object")
+		return false
+	}
+	return true
 }
 
 func (r reader) section(s section, e element) {
@@ -105,7 +112,33 @@ func (r reader) members(object element, known []string, each func(int, element))
 	}
 }
 
+// endpoints reads a list of endpoints.
+func (r reader) endpoints(list *[]Endpoint, e element) {
+	var raws []json.RawMessage
+	if !value(e.raw, &raws) {
+		r.refuseElement(e, "must be a list of objects")
+		return
+	}
+	*list = make([]Endpoint, len(raws))
+	at := 0
+	for i, raw := range raws {
+		at += bytes.Index(e.raw[at:], raw)
+		item := element{e.path + "[" + strconv.Itoa(i) + "]", raw, e.at + at}
+		at += len(raw)
+		if !r.isObject(item) {
+			continue
+		}
+		to := &(*list)[i]
+		fields := []setting{{"url", &to.URL, nil}, {"name", &to.Name, nil}, {"weight", &to.Weight, nil}}
+		r.members(item, []string{"url", "name", "weight"}, func(i int, e element) { r.set(fields[i], e) })
+	}
+}
+
 func (r reader) set(s setting, e element) {
+	if list, ok := s.value.(*[]Endpoint); ok {
+		r.endpoints(list, e)
+		return
+	}
 	if want, ok := decode(e.raw, s.value); !ok {
 		r.refuseElement(e, "must be "+want)
 		return

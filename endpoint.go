@@ -2,6 +2,7 @@ package resilient
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -138,13 +139,15 @@ func (p EndpointPolicy) clone() EndpointPolicy {
 	return p
 }
 
+func (d *draft) startEndpoints() { d.given |= usesEndpoints }
+
 func (d *draft) applyEndpoints(by RoutingOption, list []Endpoint) {
-	d.given |= usesEndpoints
-	d.Endpoints.List = list
 	if by == nil {
 		d.refuseNil("Endpoints(%s)")
 		return
 	}
+	d.startEndpoints()
+	d.Endpoints.List = list
 	by.routing(d)
 }
 
@@ -187,17 +190,44 @@ func (d *draft) checkEndpoint(e Endpoint) {
 		d.refuse("Endpoints(Endpoint{URL: %s})", "...", "is no URL", "") // it may have a password in it
 	case u.Scheme != "http" && u.Scheme != "https":
 		d.refuse("Endpoints(Endpoint{URL: %s})", quote(u.Redacted()), "must begin with http:// or https://", "")
-	case u.Host == "":
+	case u.Hostname() == "":
 		d.refuse("Endpoints(Endpoint{URL: %s})", quote(u.Redacted()), "must have a host", "")
 	case u.Fragment != "":
 		d.refuse("Endpoints(Endpoint{URL: %s})", quote(u.Redacted()), "must have no fragment", "")
 	}
+	if e.Name != "" {
+		d.checkName("Endpoints(Endpoint{Name: %s})", e.Name)
+	}
+	d.checkHeader(e.Header)
 	switch weight := strconv.Itoa(e.Weight); {
 	case d.Endpoints.Routing == Weighted && (e.Weight < 1 || e.Weight > maxWeight):
 		d.refuse("Endpoints(Endpoint{Weight: %s})", weight, "must be 1 to "+strconv.Itoa(maxWeight), "")
 	case d.Endpoints.Routing != Weighted && e.Weight != 0:
 		d.refuse("Endpoints(Endpoint{Weight: %s})", weight, "has a meaning with Weighted only", "")
 	}
+}
+
+// checkHeader notes what net/http would refuse with every request. Values may be secret, and are not told.
+func (d *draft) checkHeader(h http.Header) {
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		rule := ""
+		switch {
+		case notToken(name):
+			rule = "must be the name of a header"
+		case http.CanonicalHeaderKey(name) == "Host":
+			rule = "has no effect: the Host header is the URL's"
+		case slices.ContainsFunc(h[name], notText):
+			rule = "must have values without control characters"
+		default:
+			continue
+		}
+		d.refuse("Endpoints(Endpoint{Header: %s})", quote(name), rule, "")
+	}
+}
+
+// notText reports whether s can't be the value of a header (RFC 9110, section 5.5).
+func notText(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
 }
 
 // turns are the endpoints, by index, in the order in which calls begin with them. With weights each comes as often as its

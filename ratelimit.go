@@ -70,9 +70,6 @@ func PerMinute(tokens int) RateLimitOption { return flow(tokens, time.Minute) }
 func flow(tokens int, per time.Duration) RateLimitOption {
 	return rateLimitFunc(func(d *draft) {
 		d.RateLimit.Tokens, d.RateLimit.Per = tokens, per
-		if !d.given.has(gaveBurst) {
-			d.RateLimit.Burst = tokens
-		}
 	})
 }
 
@@ -135,6 +132,13 @@ func (p RateLimitPolicy) off() bool {
 
 func (d *draft) startRateLimit() { d.given |= usesRateLimit }
 
+// endRateLimit has the bucket hold what flows in over the period, unless the user said what it holds.
+func (d *draft) endRateLimit() {
+	if !d.given.has(gaveBurst) && d.RateLimit.Tokens != 0 {
+		d.RateLimit.Burst = d.RateLimit.Tokens
+	}
+}
+
 func (d *draft) applyRateLimit(opts []RateLimitOption) {
 	d.startRateLimit()
 	for _, o := range opts {
@@ -144,6 +148,7 @@ func (d *draft) applyRateLimit(opts []RateLimitOption) {
 		}
 		o.rateLimit(d)
 	}
+	d.endRateLimit()
 }
 
 // The ranges are those of the gate, but for the shortest Per, below which a clock is too coarse.
@@ -166,7 +171,9 @@ func (d *draft) checkRateLimit() {
 	}
 	d.checkCount("RateLimit(Tokens(%s))", p.Tokens, 1, maxTokens)
 	d.checkDuration("RateLimit(Per(%s))", p.Per, minPer, maxTimeout, "")
-	d.checkCount("RateLimit(Burst(%s))", p.Burst, 1, maxTokens)
+	if p.Burst != p.Tokens { // else it has been said
+		d.checkCount("RateLimit(Burst(%s))", p.Burst, 1, maxTokens)
+	}
 	d.checkDuration("RateLimit(Wait(%s))", p.Wait, 0, maxDelay, "")
 }
 

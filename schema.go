@@ -1,7 +1,6 @@
 package resilient
 
 import (
-	"bytes"
 	"encoding/json"
 	"strconv"
 	"time"
@@ -59,7 +58,7 @@ func schema(d *draft) []section {
 			{"lowVolumeRetries", &d.Budget.LowVolumeRetries, nil},
 			{"name", &d.Budget.Name, nil},
 		}},
-		{"rateLimit", d.RateLimit.off(), Off.rateLimit, (*draft).startRateLimit, nil, []setting{
+		{"rateLimit", d.RateLimit.off(), Off.rateLimit, (*draft).startRateLimit, (*draft).endRateLimit, []setting{
 			{"tokens", &d.RateLimit.Tokens, nil},
 			{"per", &d.RateLimit.Per, nil},
 			{"burst", &d.RateLimit.Burst, gave(gaveBurst)},
@@ -68,7 +67,7 @@ func schema(d *draft) []section {
 			{"settleUsage", &d.RateLimit.SettleUsage, nil},
 			{"heedServer", &d.RateLimit.HeedServer, nil},
 		}},
-		{"endpoints", d.Endpoints.off(), Off.routing, nil, nil, []setting{
+		{"endpoints", d.Endpoints.off(), Off.routing, (*draft).startEndpoints, nil, []setting{
 			{"routing", &d.Endpoints.Routing, nil},
 			{"list", &d.Endpoints.List, nil},
 		}},
@@ -202,12 +201,6 @@ func decode(raw []byte, target any) (want string, ok bool) {
 		return `"decorrelated", "full" or "none"`, value(raw, p)
 	case *Routing:
 		return `"roundRobin", "ordered" or "weighted"`, value(raw, p)
-	case *[]Endpoint:
-		var list []Endpoint
-		if ok = strict(raw, &list); ok {
-			*p = list
-		}
-		return `a list of objects with "url", and "name" and "weight" if they are wanted`, ok
 	case *[]string:
 		var list []string
 		if ok = value(raw, &list); ok {
@@ -228,13 +221,6 @@ func decode(raw []byte, target any) (want string, ok bool) {
 // value is Unmarshal, but that null is not a value.
 func value(raw []byte, target any) bool {
 	return string(raw) != "null" && json.Unmarshal(raw, target) == nil
-}
-
-// strict is value that takes no unknown keys.
-func strict(raw []byte, target any) bool {
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.DisallowUnknownFields()
-	return string(raw) != "null" && decoder.Decode(target) == nil
 }
 
 func duration(raw []byte, target *time.Duration) bool {
