@@ -37,20 +37,19 @@ type BreakerConfig struct {
 // admission carries a generation, which changes with the state and with each probe; the outcome of an attempt from an
 // earlier one says nothing about the present state, and changes nothing.
 type Breaker struct {
-	config BreakerConfig
-	ratio  ratio
-
 	// closed is the generation while the breaker is closed, and zero otherwise, so that admitting takes one load. It is
 	// written under mu.
 	closed atomic.Uint64
 
 	mu         sync.Mutex
+	config     BreakerConfig
+	ratio      ratio
 	outcomes   *ring.Buckets
 	latest     time.Duration // the latest time seen: a clock that goes back stands still here
 	state      BreakerState  // as of the last call; Open stays until a probe is admitted
 	generation uint64        // of the state or the probe; from 1, so that no ticket is the zero value
 	began      time.Duration // if open: the break; if half-open: the probe
-	length     time.Duration // if open: of the break
+	length     time.Duration // if open: of the break; if half-open: of the probe's timeout
 	probing    bool          // if half-open: whether a probe is pending
 	halfOpens  uint64        // since last closed
 	changes    uint64        // of the state
@@ -58,14 +57,32 @@ type Breaker struct {
 
 // NewBreaker returns a closed breaker. It panics if a setting is out of range.
 func NewBreaker(c BreakerConfig) *Breaker {
+	ratio := mustBreak(c)
+	b := &Breaker{config: c, ratio: ratio, outcomes: ring.NewBuckets(c.Sampling), generation: 1}
+	b.closed.Store(b.generation)
+	return b
+}
+
+// Configure replaces the settings from now on. It makes no transition: state, generation and a pending probe stay, a
+// break that has begun keeps its length and a probe that was sent its timeout, and a ratio that is reached already opens
+// the breaker at the next failure. The outcomes stay, as far as they are not older than a new sampling duration. It
+// panics if a setting is out of range.
+func (b *Breaker) Configure(now time.Duration, c BreakerConfig) {
+	ratio := mustBreak(c)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.outcomes.Configure(b.clamp(now), c.Sampling)
+	b.config, b.ratio = c, ratio
+}
+
+// mustBreak panics unless break, timeout and ratio are in their ranges. The sampling duration is left to the ring.
+func mustBreak(c BreakerConfig) ratio {
 	if c.Break < 0 || c.ProbeTimeout <= 0 {
 		//nolint:forbidigo // validated where they have names
 		panic("gate: a break must not be negative and a probe's timeout must be above zero, got " +
 			c.Break.String() + " and " + c.ProbeTimeout.String())
 	}
-	b := &Breaker{config: c, ratio: mustRatio(c.FailureRatioPPM), outcomes: ring.NewBuckets(c.Sampling), generation: 1}
-	b.closed.Store(b.generation)
-	return b
+	return mustRatio(c.FailureRatioPPM)
 }
 
 // Admit decides whether an attempt may be sent. A refused attempt is not counted.

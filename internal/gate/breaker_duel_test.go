@@ -25,7 +25,7 @@ type duel struct {
 type sent struct {
 	ticket gate.Ticket
 	model  *modelTicket
-	at     time.Duration
+	until  time.Duration // if a probe: it has its place
 }
 
 type broken struct {
@@ -88,6 +88,17 @@ func (d *duel) pause(choose func(int) int) time.Duration {
 	}
 }
 
+// configure replaces the settings of both, and nothing else may show.
+func (d *duel) configure(c gate.BreakerConfig) {
+	before := d.breaker.State(d.now)
+	d.breaker.Configure(d.now, c)
+	d.model.now = max(d.model.now, d.now)
+	d.model.configure(c)
+	d.config = c
+	d.is.Equal(d.breaker.State(d.now), before) // new settings changed the state
+	d.look()
+}
+
 func (d *duel) admit() {
 	before := d.model.stateByClock()
 	got := d.breaker.Admit(d.now)
@@ -102,9 +113,9 @@ func (d *duel) admit() {
 		return
 	}
 	d.is.Equal(got.Ticket.Probe(), ticket.probe) // one calls it a probe
-	s := sent{got.Ticket, ticket, d.model.now}
+	s := sent{got.Ticket, ticket, d.model.now + d.config.ProbeTimeout}
 	if got.Ticket.Probe() {
-		d.is.True(d.live == nil || d.model.now-d.live.at >= d.config.ProbeTimeout) // a second live probe
+		d.is.True(d.live == nil || d.model.now >= d.live.until) // a second live probe
 		d.live = &s
 	}
 	if len(d.sent) < 24 {
@@ -162,19 +173,23 @@ func (d *duel) look() {
 	d.is.True(stats.Generation >= d.generation)     // generations went back
 }
 
+func randomBreaker(r *rand.Rand) gate.BreakerConfig {
+	return gate.BreakerConfig{
+		FailureRatioPPM: []uint64{0, 1, 300_000, 500_000, 700_000, million}[r.IntN(6)],
+		Minimum:         []uint64{0, 1, 2, 5, 10}[r.IntN(5)],
+		Sampling:        time.Duration(1 + r.Int64N(int64(time.Minute))),
+		Break:           time.Duration(r.Int64N(int64(20 * sec))),
+		ProbeTimeout:    time.Duration(1 + r.Int64N(int64(30*sec))),
+	}
+}
+
 func TestBreakerAgreesWithAModelThatRemembersEverything(t *testing.T) {
 	t.Parallel()
 	const schedules, steps = 400, 500
 	changes := map[[2]gate.BreakerState]int{}
 	for seed := range uint64(schedules) {
 		r := rand.New(rand.NewPCG(seed, 3))
-		d := newDuel(is.New(t), gate.BreakerConfig{
-			FailureRatioPPM: []uint64{0, 1, 300_000, 500_000, 700_000, million}[r.IntN(6)],
-			Minimum:         []uint64{0, 1, 2, 5, 10}[r.IntN(5)],
-			Sampling:        time.Duration(1 + r.Int64N(int64(time.Minute))),
-			Break:           time.Duration(r.Int64N(int64(20 * sec))),
-			ProbeTimeout:    time.Duration(1 + r.Int64N(int64(30*sec))),
-		})
+		d := newDuel(is.New(t), randomBreaker(r))
 		for range steps {
 			from := d.model.state
 			d.step(r.IntN)

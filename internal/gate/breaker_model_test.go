@@ -1,12 +1,13 @@
 package gate_test
 
 import (
+	"slices"
 	"time"
 
 	"github.com/a-seed-e0941262/resilient/internal/gate"
 )
 
-// breakerModel is a breaker written from SPEC C1 to C7 and not from the code: it remembers every outcome and every
+// breakerModel is a breaker written from the rules and not from the code: it remembers every outcome and every
 // ticket, and has no generations.
 type breakerModel struct {
 	config    gate.BreakerConfig
@@ -19,6 +20,7 @@ type breakerModel struct {
 	breakFrom time.Duration
 	probe     *modelTicket // if half-open and pending
 	probeFrom time.Duration
+	probeEnd  time.Duration // of its timeout
 	halfOpens uint64
 	changes   uint64
 }
@@ -45,6 +47,16 @@ func (m *breakerModel) sums() (requests, failures uint64) {
 		}
 	}
 	return requests, failures
+}
+
+// configure makes every outcome one of the end of its tenth, or of now, and forgets what is gone already.
+func (m *breakerModel) configure(c gate.BreakerConfig) {
+	old := (m.config.Sampling + 9) / 10
+	m.outcomes = slices.DeleteFunc(m.outcomes, func(o modelOutcome) bool { return m.now/old-o.at/old >= 10 })
+	for i, o := range m.outcomes {
+		m.outcomes[i].at = min(o.at/old*old+old-1, m.now)
+	}
+	m.config = c
 }
 
 // become changes the state. All tickets of the old one are void.
@@ -79,7 +91,7 @@ func (m *breakerModel) admit() (ticket *modelTicket, change gate.Transition) {
 		}
 		delete(m.tickets, m.probe)
 		ticket = &modelTicket{probe: true}
-		m.probe, m.probeFrom = ticket, m.now
+		m.probe, m.probeFrom, m.probeEnd = ticket, m.now, m.now+m.config.ProbeTimeout
 	}
 	m.tickets[ticket] = true
 	return ticket, change
@@ -87,7 +99,7 @@ func (m *breakerModel) admit() (ticket *modelTicket, change gate.Transition) {
 
 // pending reports whether a probe is out and within its time.
 func (m *breakerModel) pending() bool {
-	return m.state == gate.HalfOpen && m.probe != nil && m.now < m.probeFrom+m.config.ProbeTimeout
+	return m.state == gate.HalfOpen && m.probe != nil && m.now < m.probeEnd
 }
 
 // wait is the RetryAfter of whoever is refused.

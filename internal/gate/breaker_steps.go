@@ -29,7 +29,7 @@ func (b *Breaker) probeDue(now time.Duration) bool {
 	case Open:
 		return now-b.began >= b.length
 	case HalfOpen:
-		return !b.probing || now-b.began >= b.config.ProbeTimeout
+		return !b.probing || now-b.began >= b.length
 	default:
 		return false
 	}
@@ -46,7 +46,7 @@ func (b *Breaker) probe(now time.Duration) Admission {
 		b.generation++
 		b.began = now
 	}
-	b.probing = true
+	b.probing, b.length = true, b.config.ProbeTimeout
 	return Admission{
 		Admitted:   true,
 		Ticket:     Ticket{generation: b.generation, probe: true},

@@ -69,14 +69,34 @@ type BudgetState struct {
 // Callers say [Budget.Request] once for every call whose first attempt is sent, and ask [Budget.Retry] before every
 // further attempt, as the last of all questions: an admitted retry is booked and never given back.
 type Budget struct {
+	window *ring.Window // its terms are a *budgetTerms
+}
+
+// budgetTerms is what a budget decides by. Never changed once it is in force: the window holds settings and counts
+// together, so that every decision is made on both as they were at one moment.
+type budgetTerms struct {
 	config BudgetConfig
 	ratio  ratio
-	window *ring.Window
 }
 
 // NewBudget returns a budget with an empty window. It panics if a setting is out of range.
 func NewBudget(c BudgetConfig) *Budget {
-	return &Budget{config: c, ratio: mustRatio(c.RatioPPM), window: ring.NewWindow(c.Window)}
+	b := &Budget{window: ring.NewWindow(c.Window)}
+	b.Configure(0, c)
+	return b
+}
+
+// Configure replaces the settings from the next decision on. The requests and retries in the window stay, as far as they
+// are not older than a new span; what has left the old one does not come back. A retry that is asked for at the same time
+// is decided by the old settings or by the new ones, exactly. It panics if a setting is out of range.
+func (b *Budget) Configure(now time.Duration, c BudgetConfig) {
+	b.window.Configure(now, c.Window, &budgetTerms{config: c, ratio: mustRatio(c.RatioPPM)})
+}
+
+// read returns what the window holds, the mark for booking a retry on it, and the terms in force.
+func (b *Budget) read(now time.Duration) (ring.Counts, ring.Mark, *budgetTerms) {
+	counts, mark, terms := b.window.ReadTerms(now)
+	return counts, mark, terms.(*budgetTerms)
 }
 
 // Request counts a call whose first attempt is sent now.
@@ -87,8 +107,8 @@ func (b *Budget) Request(now time.Duration) {
 // Retry reports whether one more attempt may be sent, and books it if so. A refusal changes nothing.
 func (b *Budget) Retry(now time.Duration) bool {
 	for {
-		counts, mark := b.window.Read(now)
-		if counts.Retries >= b.allowance(counts.Requests) {
+		counts, mark, terms := b.read(now)
+		if counts.Retries >= terms.allowance(counts.Requests) {
 			return false
 		}
 		if b.window.AddRetry(mark) {
@@ -109,11 +129,11 @@ func (b *Budget) Charge(now time.Duration) {
 
 // State returns what the budget holds now.
 func (b *Budget) State(now time.Duration) BudgetState {
-	counts, _ := b.window.Read(now)
+	counts, _, terms := b.read(now)
 	s := BudgetState{
 		Requests:  counts.Requests,
 		Retries:   counts.Retries,
-		Allowance: b.allowance(counts.Requests),
+		Allowance: terms.allowance(counts.Requests),
 		Phase:     Enforcing,
 	}
 	switch {
@@ -127,13 +147,13 @@ func (b *Budget) State(now time.Duration) BudgetState {
 
 // allowance returns how many retries the window may hold with this many requests in it. As a function of the requests
 // it falls at the minimum, from no limit to the ratio of it: that is what the rule says, and what LowVolume is for.
-func (b *Budget) allowance(requests uint64) uint64 {
+func (t *budgetTerms) allowance(requests uint64) uint64 {
 	switch {
-	case b.config.LowVolume > 0:
-		return max(b.ratio.of(requests), b.config.LowVolume)
-	case requests < b.config.Minimum:
+	case t.config.LowVolume > 0:
+		return max(t.ratio.of(requests), t.config.LowVolume)
+	case requests < t.config.Minimum:
 		return Unlimited
 	default:
-		return b.ratio.of(requests)
+		return t.ratio.of(requests)
 	}
 }

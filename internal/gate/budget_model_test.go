@@ -9,7 +9,7 @@ import (
 	"github.com/matryer/is"
 )
 
-// budgetModel is a budget that remembers every event, written from SPEC B1 and not from the code: the time of each, in
+// budgetModel is a budget that remembers every event, written from the rule and not from the code: the time of each, in
 // buckets, oldest first; what is older than thirty buckets is dropped from the front.
 type budgetModel struct {
 	config            gate.BudgetConfig
@@ -30,6 +30,22 @@ func (m *budgetModel) at(now time.Duration) {
 	for len(m.retries) > 0 && m.bucket()-m.retries[0] > 30 {
 		m.retries = m.retries[1:]
 	}
+}
+
+// configure makes every event one of the end of its bucket, or of now.
+func (m *budgetModel) configure(now time.Duration, c gate.BudgetConfig) {
+	m.at(now)
+	old, began := (m.config.Window+29)/30, m.bucket()
+	m.now = max(now, time.Duration(began)*old) // if now went back within the bucket: the window keeps no more of it
+	m.config = c
+	width := (c.Window + 29) / 30
+	for _, events := range [][]int64{m.requests, m.retries} {
+		for i, bucket := range events {
+			end := time.Duration(bucket+1)*old - 1
+			events[i] = int64(min(end, m.now) / width)
+		}
+	}
+	m.at(now)
 }
 
 func (m *budgetModel) request() { m.requests = append(m.requests, m.bucket()) }
@@ -122,7 +138,7 @@ func TestBudgetAgreesWithAListOfEvents(t *testing.T) {
 	}
 }
 
-// The real-time promise (I2): whatever interval no longer than the window is looked at, if the last retry in it was
+// The real-time promise: whatever interval no longer than the window is looked at, if the last retry in it was
 // admitted in force, then the retries in it are within the share of the requests since one bucket before it.
 func TestBudgetBoundsTheRetriesOfEveryInterval(t *testing.T) {
 	t.Parallel()

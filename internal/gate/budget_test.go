@@ -73,7 +73,7 @@ func TestBudgetAdmitsTheShareOfItsRequests(t *testing.T) {
 				RatioPPM: row.ppm, Window: 30 * sec, Minimum: row.minimum, LowVolume: row.floor,
 			})
 			request(b, sec, row.requests)
-			is.Equal(retries(b, sec, all), row.want) // the rule of SPEC B1 gives another number
+			is.Equal(retries(b, sec, all), row.want) // the rule gives another number
 		})
 	}
 }
@@ -172,7 +172,7 @@ func TestBudgetCountsRetriesOfTwoUsersTogether(t *testing.T) {
 }
 
 // The debt: retries that were free below the minimum are on the books when it is crossed. It is paid off when they
-// leave the window, one bucket after the span at the latest (I6).
+// leave the window, one bucket after the span at the latest.
 func TestBudgetDebtOfFreeRetriesEndsWithTheWindow(t *testing.T) {
 	t.Parallel()
 	is := is.New(t)

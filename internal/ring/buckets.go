@@ -34,6 +34,26 @@ func NewBuckets(span time.Duration) *Buckets {
 	return &Buckets{width: bucketWidth(span, bucketCount)}
 }
 
+// Configure replaces the span. What the buckets hold stays, as far as it is not older than the new span: an outcome
+// counts as if it came at the end of its old bucket, or now, so that nothing leaves before its time and nothing stays for
+// more than one old bucket longer. It panics unless span is above zero.
+func (b *Buckets) Configure(now, span time.Duration) {
+	next := NewBuckets(span)
+	b.rotate(now)
+	end := max(now, b.began) // of the current bucket: now
+	next.began = end / next.width * next.width
+	for i := range bucketCount { // from the current one backwards
+		behind := next.began/next.width - end/next.width
+		if end < 0 || behind >= bucketCount {
+			break
+		}
+		to := &next.tallies[(bucketCount-behind)%bucketCount]
+		*to = to.plus(b.tallies[(b.current+bucketCount-i)%bucketCount])
+		end = b.began - time.Duration(i)*b.width - 1
+	}
+	*b = *next
+}
+
 // Add counts outcomes that became known now.
 func (b *Buckets) Add(now time.Duration, t Tally) {
 	b.rotate(now)

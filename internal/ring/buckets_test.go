@@ -91,3 +91,40 @@ func TestBucketsAgreeWithAListOfEvents(t *testing.T) {
 		}
 	}
 }
+
+func TestBucketsKeepWhatTheyHoldWhenTheirSpanChanges(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		name   string
+		to, at time.Duration // of the change; one outcome a second came before, from 0 to 9
+		want   uint64        // right after it
+		until  time.Duration // at which the latest outcome has left
+	}{
+		{"the same", 10 * sec, 9 * sec, 10, 19 * sec},
+		{"longer", 20 * sec, 9 * sec, 10, 28 * sec}, // the tenth of two seconds from 8 on
+		{"much longer", 10 * time.Hour, 9 * sec, 10, 10 * time.Hour},
+		{"shorter", 5 * sec, 9 * sec, 6, 14 * sec},           // the one of 4 counts as of 5, less a nanosecond
+		{"much shorter", 10 * ms, 9 * sec, 2, 9*sec + 10*ms}, // so does the one of 8, as of 9
+		{"later", 5 * sec, 12 * sec, 3, 14*sec + 500*ms},     // the one of 9 counts as of 10
+		{"too late", 5 * sec, 15 * sec, 0, 15 * sec},
+		{"by a clock that went back", 10 * ms, 0, 2, 9*sec + 10*ms},
+		{"the longest", math.MaxInt64, 9 * sec, 10, math.MaxInt64},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			is := is.New(t)
+			b := ring.NewBuckets(10 * sec)
+			for i := range 10 {
+				b.Add(time.Duration(i)*sec, ring.Tally{Failures: 1})
+			}
+			b.Configure(row.at, row.to)
+			is.Equal(b.Sum(row.at), ring.Tally{Failures: row.want}) // what is within the new span, rounded up to old tenths
+			if row.want > 0 {
+				is.True(b.Sum(row.until-1).Failures > 0) // the latest left too early
+			}
+			if row.until < math.MaxInt64 {
+				is.Equal(b.Sum(row.until), ring.Tally{}) // the latest stays too long
+			}
+		})
+	}
+}

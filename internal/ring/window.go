@@ -53,9 +53,21 @@ type Mark uint64
 //
 // Nobody waits for anybody: Read begins anew only after a rotation, and a failed AddRetry means that another retry was
 // admitted.
+//
+// # Why it stays so when the span changes
+//
+// The span, and the terms by which the owner decides, are part of the snapshot. Whoever reads thus has counts and terms
+// of one moment, and a new span is one more snapshot to publish, with the same compare-and-swap. The totals go on: what
+// is decided before the change and booked after it is in the new window, and it is booked only if nobody was admitted
+// in between, so the order "decision, change, all others" is what happened. At most one retry can be booked so late: it
+// makes all other marks from before the change void.
+//
+// The new snapshot needs no new reading of the totals. Each of its buckets starts with what the totals were at the last
+// border of the old ones that is not after its own. It thus counts an event as if it came at the end of its old bucket,
+// or now: nothing leaves before its time, and nothing stays for more than one old bucket longer. Requests are rounded
+// like retries, for what the window holds is then what happened in some interval that did exist. Dropping requests early
+// would not be on the dependency's side: there are rules that let everything pass while requests are few.
 type Window struct {
-	width time.Duration // of a bucket
-
 	_        [cacheLine]byte
 	requests atomic.Uint64
 	_        [cacheLine]byte
@@ -67,16 +79,35 @@ type Window struct {
 
 // snapshot is immutable once published.
 type snapshot struct {
-	began  time.Duration             // when the current bucket began
+	width  time.Duration             // of a bucket
+	terms  any                       // the owner's
+	began  time.Duration             // when the current bucket began: a multiple of width
 	starts [windowBuckets + 1]Counts // the totals when each bucket began, oldest first, the current one last
 }
 
 // NewWindow returns an empty window over span. The span is cut into 30 buckets, rounded up to the nanosecond. It panics
 // unless span is above zero: settings are validated where they are named.
 func NewWindow(span time.Duration) *Window {
-	w := &Window{width: bucketWidth(span, windowBuckets)}
-	w.latest.Store(new(snapshot))
+	w := new(Window)
+	w.latest.Store(&snapshot{width: bucketWidth(span, windowBuckets)})
 	return w
+}
+
+// Configure replaces the span, and the terms that [Window.ReadTerms] returns. What the window holds stays, as far as it
+// is not older than the new span. It panics unless span is above zero.
+//
+// If time goes back at that moment, it stands still at the beginning of the current bucket only, for the window does
+// not know more of it.
+func (w *Window) Configure(now, span time.Duration, terms any) {
+	width := bucketWidth(span, windowBuckets)
+	for {
+		s := w.rotate(now)
+		next := s.cut(now, width)
+		next.terms = terms
+		if w.latest.CompareAndSwap(s, next) {
+			return
+		}
+	}
 }
 
 // AddRequest counts one request.
@@ -87,15 +118,22 @@ func (w *Window) AddRequest(now time.Duration) {
 
 // Read returns what the window holds, and the mark that [Window.AddRetry] takes.
 func (w *Window) Read(now time.Duration) (Counts, Mark) {
+	counts, mark, _ := w.ReadTerms(now)
+	return counts, mark
+}
+
+// ReadTerms is [Window.Read] with the terms that were in force at that moment: those of the last [Window.Configure], nil
+// if there was none. A retry booked with the mark is exact by these terms.
+func (w *Window) ReadTerms(now time.Duration) (Counts, Mark, any) {
 	for {
 		s := w.rotate(now)
 		requests := w.requests.Load() // before the retries: too few requests are safe, too few retries are not
 		retries := w.retries.Load()
 		if w.latest.Load() != s {
-			continue // the oldest start no longer belongs to these totals
+			continue // the oldest start no longer belongs to these totals, nor the terms to this moment
 		}
 		oldest := s.starts[0]
-		return Counts{Requests: requests - oldest.Requests, Retries: retries - oldest.Retries}, Mark(retries)
+		return Counts{Requests: requests - oldest.Requests, Retries: retries - oldest.Retries}, Mark(retries), s.terms
 	}
 }
 
@@ -111,10 +149,10 @@ func (w *Window) rotate(now time.Duration) *snapshot {
 	now = max(now, 0)
 	for {
 		s := w.latest.Load()
-		if now-s.began < w.width { // also when now is before the bucket: the window stands still
+		if now-s.began < s.width { // also when now is before the bucket: the window stands still
 			return s
 		}
-		next := s.next(now, w.width, w.totals())
+		next := s.next(now, w.totals())
 		if w.latest.CompareAndSwap(s, next) {
 			return next
 		}
@@ -130,12 +168,29 @@ func (w *Window) totals() Counts {
 
 // next returns the snapshot for the bucket of now. That bucket, and any that passed without an event since s, began with
 // the given totals.
-func (s *snapshot) next(now, width time.Duration, totals Counts) *snapshot {
-	passed := (now - s.began) / width
-	next := &snapshot{began: s.began + passed*width}
+func (s *snapshot) next(now time.Duration, totals Counts) *snapshot {
+	passed := (now - s.began) / s.width
+	next := &snapshot{width: s.width, terms: s.terms, began: s.began + passed*s.width}
 	kept := copy(next.starts[:], s.starts[min(passed, windowBuckets+1):])
 	for i := kept; i < len(next.starts); i++ {
 		next.starts[i] = totals
+	}
+	return next
+}
+
+// cut returns the snapshot for buckets of another width. Of the old borders it takes, for each new one, the last that is
+// not after it; what is before the oldest is gone.
+func (s *snapshot) cut(now, width time.Duration) *snapshot {
+	began := max(now, s.began) / width * width
+	next := &snapshot{width: width, began: began}
+	from, border := windowBuckets, s.began
+	for i := windowBuckets; i >= 0; i-- {
+		for border > began && from > 0 {
+			from--
+			border -= s.width
+		}
+		next.starts[i] = s.starts[from]
+		began = max(began-width, 0) // nothing is before zero, and a wide bucket could reach beyond what a Duration holds
 	}
 	return next
 }

@@ -14,7 +14,7 @@ func TestWindowKeepsItsTotalsOnSeparateCacheLines(t *testing.T) {
 	is := is.New(t)
 	var w Window
 	words := []uintptr{
-		unsafe.Offsetof(w.width), unsafe.Offsetof(w.requests), unsafe.Offsetof(w.retries), unsafe.Offsetof(w.latest),
+		0, unsafe.Offsetof(w.requests), unsafe.Offsetof(w.retries), unsafe.Offsetof(w.latest),
 		unsafe.Sizeof(w),
 	}
 	for i := range len(words) - 1 {

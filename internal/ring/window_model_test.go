@@ -1,6 +1,7 @@
 package ring_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -26,6 +27,21 @@ func (m *windowModel) within(events []time.Duration) (n uint64) {
 		}
 	}
 	return n
+}
+
+// configure makes every event that is held one of the end of its bucket, or of now.
+func (m *windowModel) configure(now, span time.Duration) {
+	m.now = max(m.now, now)
+	old, bucket := m.width, m.now/m.width
+	m.now = max(now, bucket*old) // if now went back within the bucket: the window keeps no more of it
+	m.width = (span + 29) / 30
+	for _, events := range []*[]time.Duration{&m.requests, &m.retries} {
+		kept := slices.DeleteFunc(*events, func(at time.Duration) bool { return bucket-at/old > 30 })
+		for i, at := range kept {
+			kept[i] = min(at/old*old+old-1, m.now)
+		}
+		*events = kept
+	}
 }
 
 // FuzzWindow reads its input as a schedule, two bytes a step: what happens, and how much later.
