@@ -62,10 +62,9 @@ func (a authority) clone() authority {
 // only under mu; a call that finds none, or a retired one, looks again under mu, where a state in the map is never
 // retired. So a state is made only when the one before it is gone for good.
 type authorities struct {
-	slots   sync.Map      // from authority to *slot, changed under mu
-	count   int           // of slots
-	most    int           // that there should be
-	longest time.Duration // for which any gate remembers
+	slots sync.Map // from authority to *slot, changed under mu
+	count int      // of slots
+	most  int      // that there should be
 }
 
 // A slot is the state for one authority, and when a call last came for it.
@@ -172,7 +171,7 @@ func (s *shared) remove(l *slot) {
 // circuit is not held open. It looks into the windows only when that is likely.
 func (s *shared) forgetful(l *slot) bool {
 	now := l.Now()
-	if now-time.Duration(l.used.Load()) <= s.longest {
+	if now-time.Duration(l.used.Load()) <= s.kit.longest {
 		return false
 	}
 	if l.Breaker != nil {
@@ -186,7 +185,7 @@ func (s *shared) forgetful(l *slot) bool {
 			return false
 		}
 	}
-	if l.Budget == nil || s.budgetNamed {
+	if l.Budget == nil || s.kit.named != nil {
 		return true
 	}
 	b := l.Budget.State(now)

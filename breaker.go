@@ -204,13 +204,14 @@ func (p BreakerPolicy) settings() []term {
 	}
 }
 
-// gate returns a breaker for attempts with the given timeout, which is how long a probe may take in any case.
-func (p BreakerPolicy) gate(attempt time.Duration) *gate.Breaker {
-	return gate.NewBreaker(gate.BreakerConfig{
+// config is the policy as the gate takes it, for attempts with the given timeout, which is how long a probe may take in
+// any case.
+func (p BreakerPolicy) config(attempt time.Duration) gate.BreakerConfig {
+	return gate.BreakerConfig{
 		FailureRatioPPM: ppm(p.FailureRatio),
 		Minimum:         uint64(p.MinimumThroughput),
 		Sampling:        p.SamplingDuration,
 		Break:           p.BreakDuration,
 		ProbeTimeout:    max(p.BreakDuration, attempt),
-	})
+	}
 }

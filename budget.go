@@ -116,13 +116,14 @@ func (p BudgetPolicy) settings() []term {
 	}
 }
 
-func (p BudgetPolicy) gate() *gate.Budget {
-	return gate.NewBudget(gate.BudgetConfig{
+// config is the policy as the gate takes it.
+func (p BudgetPolicy) config() gate.BudgetConfig {
+	return gate.BudgetConfig{
 		RatioPPM:  ppm(p.RetryRatio),
 		Window:    p.SamplingDuration,
 		Minimum:   uint64(p.MinimumThroughput),
 		LowVolume: uint64(p.LowVolumeRetries),
-	})
+	}
 }
 
 // ppm is a ratio in parts per million, the form in which gates multiply without error.

@@ -266,11 +266,7 @@ func (b Builder) build() (*draft, *transport, error) {
 		return nil, nil, err
 	}
 	d.complete()
-	pool, err := d.registry.join(d)
-	if err != nil {
-		return nil, nil, err
-	}
-	return d, newTransport(d, pool, pool.lanesFor(d.Endpoints.List)), nil
+	return d.registry.admit(b, d)
 }
 
 // edit returns a copy of b with one more edit. The slice is clipped, for a sibling with the same edits must not see it.

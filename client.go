@@ -2,15 +2,20 @@ package resilient
 
 import (
 	"net/http"
+	"sync/atomic"
 
 	"github.com/a-seed-e0941262/resilient/internal/pipeline"
 )
 
 // transport is the RoundTripper behind a built client.
 type transport struct {
-	base     http.RoundTripper
-	pipeline *pipeline.Pipeline
+	base http.RoundTripper
+	live atomic.Pointer[settings]
+}
 
+// settings are what a transport goes by. A call keeps those that it began with.
+type settings struct {
+	pipeline         *pipeline.Pipeline
 	rejectAsResponse bool
 }
 
@@ -18,8 +23,9 @@ type transport struct {
 // base transport, and RejectedError and the Err variables for what it can
 // return that the base would not.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := t.pipeline.RoundTrip(req)
-	if t.rejectAsResponse && err != nil {
+	s := t.live.Load()
+	resp, err := s.pipeline.RoundTrip(req)
+	if s.rejectAsResponse && err != nil {
 		return asResponse(req, err)
 	}
 	return resp, err
@@ -36,7 +42,7 @@ func (t *transport) CloseIdleConnections() {
 // CancelRequest ends the call of a request that was given to RoundTrip. It is
 // what callers from before contexts have; net/http's transport deprecates it and
 // keeps it, and so does this one.
-func (t *transport) CancelRequest(req *http.Request) { t.pipeline.CancelRequest(req) }
+func (t *transport) CancelRequest(req *http.Request) { t.live.Load().pipeline.CancelRequest(req) }
 
 // Unwrap returns the base transport, the one that calls are sent through.
 func (t *transport) Unwrap() http.RoundTripper { return t.base }

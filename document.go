@@ -2,6 +2,7 @@ package resilient
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -13,7 +14,8 @@ import (
 type reader struct {
 	*draft
 	document []byte
-	verbatim bool // sets values and no more; otherwise it does as the verbs do
+	unknown  string // what is wrong with a key that is not known, unless it is a setting
+	verbatim bool   // sets values and no more; otherwise it does as the verbs do
 }
 
 // applyDocument applies a document as the verbs for its sections would.
@@ -27,19 +29,36 @@ type element struct {
 }
 
 func (r reader) read() {
+	if root, ok := r.root(); ok {
+		r.object(root)
+	}
+}
+
+// root is the object that a document is.
+func (r reader) root() (root element, ok bool) {
 	if len(bytes.TrimSpace(r.document)) == 0 {
 		r.fault(ConfigError{Setting: "JSON", Rule: "the document is empty", Fix: "leave it out, or make it {}"})
-		return
+		return root, false
 	}
 	var raw json.RawMessage
 	if err := json.Unmarshal(r.document, &raw); err != nil {
 		r.refuseSyntax(err)
-		return
+		return root, false
 	}
-	root := element{raw: raw, at: bytes.Index(r.document, raw)}
-	if !r.isObject(root) {
-		return
+	root = element{raw: raw, at: bytes.Index(r.document, raw)}
+	return root, r.isObject(root)
+}
+
+func (r reader) isObject(e element) bool {
+	if e.raw[0] != '{' {
+		r.refuseElement(e, "must be an object")
+		return false
 	}
+	return true
+}
+
+// object reads the settings of a client.
+func (r reader) object(root element) {
 	sections, switches := schema(r.draft), switches(r.draft)
 	keys := make([]string, 0, len(sections)+len(switches))
 	for _, s := range sections {
@@ -55,14 +74,6 @@ func (r reader) read() {
 		}
 		r.section(sections[i], e)
 	})
-}
-
-func (r reader) isObject(e element) bool {
-	if e.raw[0] != '{' {
-		r.refuseElement(e, "must be an object")
-		return false
-	}
-	return true
 }
 
 func (r reader) section(s section, e element) {
@@ -102,7 +113,7 @@ func (r reader) members(object element, known []string, each func(int, element))
 		member := element{join(object.path, key), raw, object.at + int(decoder.InputOffset()) - len(raw)}
 		switch i := slices.Index(known, key); {
 		case i < 0:
-			r.refuseKey(member, "there is no such setting", known)
+			r.refuseKey(member, cmp.Or(r.unknown, "there is no such setting"), known)
 		case seen[key]:
 			r.refuseKey(member, "is given twice", nil)
 		default:

@@ -3,8 +3,6 @@ package resilient
 import (
 	"math"
 	"strconv"
-
-	"github.com/a-seed-e0941262/resilient/internal/gate"
 )
 
 // ConcurrencyPolicy bounds how many calls run at once. A call holds its permit from its start, through retries and the
@@ -81,5 +79,3 @@ func (p ConcurrencyPolicy) settings() []term {
 		{"Queue", strconv.Itoa(p.Queue)},
 	}
 }
-
-func (p ConcurrencyPolicy) gate() *gate.Limit { return gate.NewLimit(p.Permits, p.Queue) }

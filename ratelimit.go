@@ -186,9 +186,8 @@ func (p RateLimitPolicy) settings() []term {
 	}
 }
 
-func (p RateLimitPolicy) gate() *gate.Bucket {
-	return gate.NewBucket(gate.Rate{Tokens: int64(p.Tokens), Per: p.Per}, int64(p.Burst))
-}
+// rate is what flows in, as the gate takes it.
+func (p RateLimitPolicy) rate() gate.Rate { return gate.Rate{Tokens: int64(p.Tokens), Per: p.Per} }
 
 // WithCost returns a context whose calls take that many tokens from the rate limit, an attempt each time: 0 or more. See
 // [Settle].

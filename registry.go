@@ -23,6 +23,7 @@ type Registry struct {
 	real    clockwork.Clock // of the clients that were given none
 	clients map[string]*shared
 	budgets map[string]*namedBudget
+	applied map[string]passage // by client name
 }
 
 //nolint:gochecknoglobals // the one thing that a process shares
@@ -37,15 +38,14 @@ func DefaultRegistry() *Registry { return defaultRegistry }
 // A namedBudget is drawn on by all clients that give its name.
 type namedBudget struct {
 	terms
+	policy BudgetPolicy
 	*timeline
 	budget *gate.Budget
 }
 
 // join returns where a client finds its state, which it shares with those of its name that joined before. If it doesn't
-// agree with them it notes why, and nothing has changed.
+// agree with them it notes why, and nothing has changed. It wants mu held.
 func (r *Registry) join(d *draft) (*shared, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if r.clients == nil {
 		r.real = clockwork.NewRealClock()
 		r.clients, r.budgets = map[string]*shared{}, map[string]*namedBudget{}
@@ -68,7 +68,7 @@ func (r *Registry) join(d *draft) (*shared, error) {
 	}
 	r.clients[d.name] = s
 	if name := budgetName(d); b == nil && name != "" {
-		b = &namedBudget{terms{d.name, d.Budget.settings()}, s.timeline, d.Budget.gate()}
+		b = &namedBudget{terms{d.name, d.Budget.settings()}, d.Budget, s.timeline, gate.NewBudget(d.Budget.config())}
 		r.budgets[name] = b
 	}
 	s.add(d, b)
@@ -99,7 +99,7 @@ func budgetName(d *draft) string {
 
 // agree notes where d asks for another budget than the one of this name is.
 func (b *namedBudget) agree(d *draft, s *shared) {
-	if s.budget.settings == nil { // else the clients of this name have seen to it
+	if s.kit.terms.budget.settings == nil { // else the clients of this name have seen to it
 		b.terms.agree(d, "Budget", d.Budget.settings())
 	}
 	if b.timeline != s.timeline {
@@ -141,7 +141,7 @@ func (r *Registry) withBreaker(method, name string) (*shared, error) {
 			Client: name, Setting: method, Rule: "no client of this name was built", Fix: r.names(),
 		}
 	}
-	if s.breaker.settings == nil {
+	if s.kit.terms.breaker.settings == nil {
 		return nil, &ConfigError{Client: name, Setting: method, Rule: "it has no circuit breaker"}
 	}
 	return s, nil

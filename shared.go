@@ -4,7 +4,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/a-seed-e0941262/resilient/internal/gate"
 	"github.com/a-seed-e0941262/resilient/internal/pipeline"
 	"github.com/jonboulle/clockwork"
 )
@@ -23,17 +22,12 @@ type shared struct {
 	perAuthority bool
 	only         *pipeline.State // unless perAuthority
 
-	limit, budget, rate, breaker terms // guarded by the registry's mu
+	clients []enrolled // guarded by the registry's mu
 
-	mu          sync.Mutex // guards what follows, and the gates of every state
-	newLimit    func() *gate.Limit
-	newBudget   func() *gate.Budget
-	newRate     func() *gate.Bucket
-	newBreaker  func() *gate.Breaker
-	lanes       map[string]*pipeline.Lane // of the endpoints, by name
-	isolated    bool
-	budgetNamed bool // the budget is not the state's own
-	permits     int
+	mu       sync.Mutex // guards what follows, and the gates of every state; the kit is changed under the registry's mu, too
+	kit      kit
+	lanes    map[string]*pipeline.Lane // of the endpoints, by name
+	isolated bool
 	authorities
 }
 
@@ -57,31 +51,6 @@ func newShared(d *draft, t *timeline) *shared {
 	return s
 }
 
-// Terms are what clients that share a gate agreed on, and the client that set them. They are zero until there is one.
-type terms struct {
-	by       string
-	settings []term
-}
-
-// A term is one setting, as it is typed.
-type term struct{ option, value string }
-
-func (t term) String() string { return t.option + "(" + t.value + ")" }
-
-// agree notes where d asks for other settings than the terms are.
-func (t terms) agree(d *draft, verb string, settings []term) {
-	for i, held := range t.settings {
-		if asked := settings[i]; asked != held {
-			d.fault(ConfigError{
-				Setting: verb + "(" + asked.String() + ")",
-				Value:   asked.value,
-				Rule:    "differs from " + held.String() + " of client " + quote(t.by) + ", which shares its state",
-				Fix:     "give both the same, or use another name or Registry",
-			})
-		}
-	}
-}
-
 // agree notes where d differs from the clients of its name that joined before.
 func (s *shared) agree(d *draft) {
 	if d.PerAuthority != s.perAuthority {
@@ -103,23 +72,7 @@ func (s *shared) agree(d *draft) {
 			Fix:     "give both the same, or use another name or Registry",
 		})
 	}
-	if !d.Concurrency.off() {
-		s.limit.agree(d, "Concurrency", d.Concurrency.settings())
-	}
-	if !d.Budget.off() {
-		s.budget.agree(d, "Budget", budgetSettings(d))
-	}
-	if !d.RateLimit.off() {
-		s.rate.agree(d, "RateLimit", d.RateLimit.settings())
-	}
-	if !d.Breaker.off() {
-		s.breaker.agree(d, "Breaker", d.Breaker.settings())
-	}
-}
-
-// budgetSettings are the budget's, and which one it is.
-func budgetSettings(d *draft) []term {
-	return append(d.Budget.settings(), term{"BudgetName", quote(budgetName(d))})
+	s.kit.agree(d)
 }
 
 // add makes a client that agrees one of those that share s. The strategies that it is the first to have on are set up, in
@@ -127,29 +80,12 @@ func budgetSettings(d *draft) []term {
 func (s *shared) add(d *draft, b *namedBudget) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.limit.settings == nil && !d.Concurrency.off() {
-		s.limit = terms{d.name, d.Concurrency.settings()}
-		s.newLimit = d.Concurrency.gate
-		s.permits = d.Concurrency.Permits
-	}
-	if s.budget.settings == nil && !d.Budget.off() {
-		s.budget = terms{d.name, budgetSettings(d)}
-		s.newBudget = d.Budget.gate
-		if b != nil {
-			s.newBudget = func() *gate.Budget { return b.budget }
-			s.budgetNamed = true
-		}
-	}
-	if s.rate.settings == nil && !d.RateLimit.off() {
-		s.rate = terms{d.name, d.RateLimit.settings()}
-		s.newRate = d.RateLimit.gate
-	}
-	if s.breaker.settings == nil && !d.Breaker.off() {
-		s.breaker = terms{d.name, d.Breaker.settings()}
-		policy, attempt := d.Breaker, d.Timeout.PerAttempt
-		s.newBreaker = func() *gate.Breaker { return policy.gate(attempt) }
-	}
-	s.longest = max(s.longest, d.Budget.SamplingDuration, d.Breaker.SamplingDuration, d.Breaker.BreakDuration)
+	s.kit.add(d, b)
+	s.equipAll()
+}
+
+// equipAll has every state and lane go by the kit. It wants mu held.
+func (s *shared) equipAll() {
 	s.each(s.equip)
 	for _, l := range s.lanes {
 		s.equipLane(l)
@@ -177,26 +113,29 @@ func (s *shared) lanesFor(endpoints []Endpoint) []*pipeline.Lane {
 	return lanes
 }
 
-// equip gives a state the gates that it lacks. It wants mu held, or a state that nobody else has.
+// equip has the gates of a state go by the kit, and makes those that it lacks. It wants mu held, or a state that nobody
+// else has.
 func (s *shared) equip(state *pipeline.State) {
-	if state.Limit == nil && s.newLimit != nil {
-		state.Limit = s.newLimit()
+	if g := s.kit.limit(state.Limit); state.Limit == nil { // else it is the same one, and calls may be reading it
+		state.Limit = g
 	}
-	if state.Budget == nil && s.newBudget != nil {
-		state.Budget = s.newBudget()
+	if g := s.kit.retryBudget(s.now(), state.Budget); state.Budget == nil {
+		state.Budget = g
 	}
 	s.equipLane(&state.Lane)
 }
 
 func (s *shared) equipLane(l *pipeline.Lane) {
-	if l.Rate == nil && s.newRate != nil {
-		l.Rate = s.newRate()
+	now := s.now()
+	fresh := l.Breaker == nil
+	if g := s.kit.bucket(now, l.Rate); l.Rate == nil {
+		l.Rate = g
 	}
-	if l.Breaker == nil && s.newBreaker != nil {
-		l.Breaker = s.newBreaker()
-		if s.isolated {
-			l.Tell(l.Breaker.Isolate(s.now()), func() {})
-		}
+	if g := s.kit.circuit(now, l.Breaker); fresh {
+		l.Breaker = g
+	}
+	if fresh && l.Breaker != nil && s.isolated {
+		l.Tell(l.Breaker.Isolate(now), func() {})
 	}
 }
 
@@ -230,6 +169,9 @@ func (s *shared) isolate(isolated bool) {
 	s.mu.Lock()
 	s.isolated = isolated
 	s.eachLane(func(l *pipeline.Lane) {
+		if l.Breaker == nil {
+			return
+		}
 		change := l.Breaker.Release
 		if isolated {
 			change = l.Breaker.Isolate

@@ -33,7 +33,7 @@ func TestProbeHasAsLongAsAnAttempt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			is := is.New(t)
-			b := policy.gate(row.attempt)
+			b := gate.NewBreaker(policy.config(row.attempt))
 			for range 2 {
 				b.Settle(0, b.Admit(0).Ticket, gate.Failure) // opens it
 			}

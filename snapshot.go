@@ -149,7 +149,7 @@ func (s *shared) snapshotLimit(state *pipeline.State) *ConcurrencySnapshot {
 		return nil
 	}
 	inUse, queued := state.Limit.Stats()
-	return &ConcurrencySnapshot{Permits: s.permits, InUse: inUse, Queued: queued}
+	return &ConcurrencySnapshot{Permits: s.kit.concurrency.Permits, InUse: inUse, Queued: queued}
 }
 
 func snapshotBudget(state *pipeline.State) *BudgetSnapshot {

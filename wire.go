@@ -9,10 +9,23 @@ import (
 	"github.com/a-seed-e0941262/resilient/internal/pipeline"
 )
 
-// newTransport makes the transport of a checked draft: the one place where the
-// words and numbers of a Config become a pipeline.
-func newTransport(d *draft, pool *shared, lanes []*pipeline.Lane) *transport {
-	return &transport{base: d.base, rejectAsResponse: d.RejectAsResponse, pipeline: pipeline.New(pipeline.Config{
+// newTransport makes the transport of a checked draft.
+func newTransport(d *draft, pool *shared) *transport {
+	t := &transport{base: d.base}
+	t.live.Store(&settings{pipeline.New(pipelineConfig(d, pool)), d.RejectAsResponse})
+	return t
+}
+
+// adopt has a transport go by the settings of another draft from its next call on.
+func (t *transport) adopt(d *draft, pool *shared) {
+	next := t.live.Load().pipeline.Next(pipelineConfig(d, pool))
+	t.live.Store(&settings{next, d.RejectAsResponse})
+}
+
+// pipelineConfig is the one place where the words and numbers of a Config become those
+// of a pipeline.
+func pipelineConfig(d *draft, pool *shared) pipeline.Config {
+	return pipeline.Config{
 		Base:              d.base,
 		Opaque:            opaque(d.base),
 		Clock:             d.clock,
@@ -25,13 +38,13 @@ func newTransport(d *draft, pool *shared, lanes []*pipeline.Lane) *transport {
 		BodyIdle:          d.Timeout.BodyIdle,
 		Causes:            d.Retry.ReadCauses,
 		Concurrency:       d.Concurrency.Permits > 0,
-		Route:             routeConfig(d, lanes),
+		Route:             routeConfig(d, pool.lanesFor(d.Endpoints.List)),
 		Rate:              rateConfig(d.RateLimit),
 		Breaker:           breakerConfig(d.Breaker),
 		Retry:             retryConfig(d),
 		Discard:           pipeline.DiscardConfig{Bytes: discardBytes, Time: discardTime},
 		NewKey:            newKey(d.Idempotency),
-	})}
+	}
 }
 
 func breakerConfig(p BreakerPolicy) pipeline.BreakerConfig {

@@ -16,8 +16,7 @@ type stage func(next handler) handler
 type Pipeline struct {
 	Config
 	handle handler
-	underway
-	router
+	*lasting
 	// traces says that the base reports to httptrace before all that may pass, so
 	// that its silence means something. That is known of net/http's own only:
 	// another may well fail above the one that it wraps.
@@ -25,9 +24,22 @@ type Pipeline struct {
 	http1  bool // and never speaks HTTP/2 in cleartext
 }
 
-// New composes the stages, once. This list is the order, outermost first.
-func New(c Config) *Pipeline {
-	p := &Pipeline{Config: c}
+// lasting is what a pipeline has that its successors go on with.
+type lasting struct {
+	underway
+	router
+}
+
+// New makes a pipeline.
+func New(c Config) *Pipeline { return build(c, &lasting{}) }
+
+// Next makes a pipeline with other settings that takes the place of p, whose calls
+// go on as they began.
+func (p *Pipeline) Next(c Config) *Pipeline { return build(c, p.lasting) }
+
+// build composes the stages, once. This list is the order, outermost first.
+func build(c Config, l *lasting) *Pipeline {
+	p := &Pipeline{Config: c, lasting: l}
 	var own *http.Transport
 	own, p.traces = c.Base.(*http.Transport)
 	p.http1 = p.traces && (own.Protocols == nil || !own.Protocols.UnencryptedHTTP2())
