@@ -38,11 +38,13 @@ func TestAtMostOnceShowsTheTimeLineOfTheCall(t *testing.T) {
 		httptestx.AtMostOnce(ft, srv)
 	})
 	is.New(t).Equal(got, golden(`
-httptestx: POST /charges happened 2 times for key "k-17", want at most 1 (seed 0x51f3; rerun with HTTPTESTX_SEED=0x51f3)
-  #1  +0s    conn 1.1  POST /charges key=k-17  handle reset*                handled; nothing sent; reset
-  #3  +3s    conn 3.1  POST /charges key=k-17  status(503, Retry-After: 2)  not handled; sent: 503, 19 bytes; answered
-  #4  +4.5s  conn 3.2  POST /charges key=k-17  handle                       handled; sent: 201, 6 bytes; answered
-  On("POST /charges").Per("Idempotency-Key").Script: 3 of 4 plans used`)) // what happened to this key, in order
+httptestx: POST /charges happened 2 times for key "k-17", want at most 1 (seed 0x51f3, by WithSeed: a rerun is the same)
+  #1  +0s    conn 1.1  h1  POST /charges key=k-17  handle reset*                handled; nothing sent; reset
+  #3  +3s    conn 3.1  h1  POST /charges key=k-17  status(503, Retry-After: 2)  not handled; sent: 503, 19 bytes; answered
+  #4  +4.5s  conn 3.2  h1  POST /charges key=k-17  handle                       handled; sent: 201, 6 bytes; answered  <- again: same key; sent by the client on the same connection, after #3: answered with 503
+  On("POST /charges").Per("Idempotency-Key").Script: 3 of 4 plans used
+  The handler acted again for a key that it had seen. If it is to know its keys, wrap it in Idempotent;
+  if it knows them, let it call Effect where it acts.`)) // what happened to this key, in order, and what to do
 }
 
 func TestAtMostOnceSaysWhyRequestsWithoutAKeyBelongTogether(t *testing.T) {
@@ -54,10 +56,10 @@ func TestAtMostOnceSaysWhyRequestsWithoutAKeyBelongTogether(t *testing.T) {
 		httptestx.AtMostOnce(ft, srv)
 	})
 	is.New(t).Equal(got, golden(`
-httptestx: POST /charges happened 2 times without a key, want at most 1 (seed 0x51f3; rerun with HTTPTESTX_SEED=0x51f3)
-  #1  +0s  conn 1.1  POST /charges  handle send(2) reset*  handled; partly sent: 201, 2 bytes; reset
-  #2  +0s  conn 2.1  POST /charges  handle                 handled; sent: 201, 6 bytes; answered
-  On("/").First(1).Do: applied 1 times
+httptestx: POST /charges happened 2 times without a key, want at most 1 (seed 0x51f3, by WithSeed: a rerun is the same)
+  #1  +0s  conn 1.1  h1  POST /charges  handle send(2) reset*  handled; partly sent: 201, 2 bytes; reset
+  #2  +0s  conn 2.1  h1  POST /charges  handle                 handled; sent: 201, 6 bytes; answered  <- again: no key; sent by the client on another connection, after #1: reset
+  On("/").First(1).Do: applied to 1 of 2 requests
   The requests are equal, and none had been answered with success when the next arrived.
   If they are separate calls, tell them apart by a key; see WithKeyHeader.`)) // with the way out
 }
@@ -73,11 +75,11 @@ func TestExactlyOnceShowsWhatThereIs(t *testing.T) {
 		httptestx.ExactlyOnce(ft, srv, "POST /charges", "k-17")
 	})
 	is.New(t).Equal(got, golden(`
-httptestx: POST /charges happened 0 times for key "k-17", want exactly 1 (seed 0x51f3; rerun with HTTPTESTX_SEED=0x51f3)
+httptestx: POST /charges happened 0 times for key "k-17", want exactly 1 (seed 0x51f3, by WithSeed: a rerun is the same)
   no request
-httptestx: POST /charges happened 0 times for key "k-17", want exactly 1 (seed 0x51f3; rerun with HTTPTESTX_SEED=0x51f3)
-  #1  +0s  conn 1.1  POST /charges key=k-17 attempt=1  reset*  not handled; nothing sent; reset
-  On("/").Do: applied 1 times`)) // also when nothing arrived
+httptestx: POST /charges happened 0 times for key "k-17", want exactly 1 (seed 0x51f3, by WithSeed: a rerun is the same)
+  #1  +0s  conn 1.1  h1  POST /charges key=k-17 attempt=1  reset*  not handled; nothing sent; reset
+  On("/").Do: applied to 1 of 1 request`)) // also when nothing arrived
 }
 
 func TestArrivalsShowsAllRequests(t *testing.T) {
@@ -91,10 +93,10 @@ func TestArrivalsShowsAllRequests(t *testing.T) {
 		httptestx.Arrivals(ft, srv, "POST /orders/{id}", 1)
 	})
 	is.New(t).Equal(got, golden(`
-httptestx: 0 requests for "POST /orders/{id}" arrived, want 1 (seed 0x51f3; rerun with HTTPTESTX_SEED=0x51f3)
-  #1  +0s  conn 1.1  GET /orders/1  handle             handled; sent: 201, 6 bytes; answered
-  #2  +0s  conn 1.2  POST /slow     delay(1s)* handle  not handled; nothing sent; running
-  On("/slow").Do: applied 1 times`)) // with a star where the second one is
+httptestx: 0 requests for "POST /orders/{id}" arrived, want 1 (seed 0x51f3, by WithSeed: a rerun is the same)
+  #1  +0s  conn 1.1  h1  GET /orders/1  handle             handled; sent: 201, 6 bytes; answered
+  #2  +0s  conn 1.2  h1  POST /slow     delay(1s)* handle  not handled; nothing sent; running
+  On("/slow").Do: applied to 1 of 1 request`)) // with a star where the second one is
 }
 
 func TestTimeLineIsLimited(t *testing.T) {

@@ -13,10 +13,10 @@ import (
 func TestChanceKeepsItsProbability(t *testing.T) {
 	const draws = 100_000
 	for name, at := range map[string]func(i int) draw{
-		"by count": func(i int) draw { return draw{1, 0, "", i} },
-		"by key":   func(i int) draw { return draw{1, 0, fmt.Sprint("order-", i), 1} },
-		"by seed":  func(i int) draw { return draw{uint64(i), 0, "", 1} },
-		"by rule":  func(i int) draw { return draw{1, i, "", 1} },
+		"by count": func(i int) draw { return draw{1, 0, "", i, 0} },
+		"by key":   func(i int) draw { return draw{1, 0, fmt.Sprint("order-", i), 1, 0} },
+		"by seed":  func(i int) draw { return draw{uint64(i), 0, "", 1, 0} },
+		"by rule":  func(i int) draw { return draw{1, i, "", 1, 0} },
 	} {
 		is := is.New(t)
 		hits := map[float64]int{0: 0, 0.01: 0, 0.1: 0, 0.5: 0, 0.9: 0, 1: 0}
@@ -41,7 +41,7 @@ func TestChanceHasNoMemory(t *testing.T) {
 	const draws, p = 100_000, 0.3
 	pairs := 0
 	for i := range draws {
-		if (draw{7, 0, "", i}).chance() < p && (draw{7, 0, "", i + 1}).chance() < p {
+		if (draw{7, 0, "", i, 0}).chance() < p && (draw{7, 0, "", i + 1, 0}).chance() < p {
 			pairs++
 		}
 	}

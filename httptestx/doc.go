@@ -48,6 +48,15 @@
 // may drop the bytes. On loopback the kernel decides, and which goroutine of
 // the client meets the reset first is a race: test for a set of errors there.
 //
+// # Protocols
+//
+// Without options a server speaks HTTP/1.1 in cleartext. [WithProtocols] makes it HTTP/2 as well or
+// instead, [WithTLS] or [Server.StartTLS] adds TLS, and [Server.Client] speaks and trusts what there
+// is. On HTTP/2 a request is a stream of a connection that others share. [ResetStream],
+// [RefuseStream] and [GoAway] end streams; [Reset] and [Close] (there a GOAWAY, then a FIN) end the
+// connection, and with it the other exchanges on it. [Server.OnConn] is for what goes wrong before there
+// is a request: [Refuse], [Accept] and stay silent, [HandshakeFail], [NoSuchHost].
+//
 // # What happened
 //
 // [Server.Exchanges] lists the requests in order of arrival, with what was read

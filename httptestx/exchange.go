@@ -8,9 +8,10 @@ import (
 // Exchange is one request that arrived, and what became of it: a snapshot.
 // Headers, body and plan are shared with other snapshots and must not be changed.
 type Exchange struct {
-	Seq     int // order of arrival at the server, from 1
-	Conn    int // the connection, in order of acceptance, from 1
-	ConnSeq int // order of arrival on the connection, from 1; above 1 it was reused
+	Seq     int    // order of arrival at the server, from 1
+	Conn    int    // the connection, in order of acceptance, from 1
+	ConnSeq int    // order of arrival on the connection, from 1; above 1 it was reused
+	Stream  uint32 // of HTTP/2; 0 on HTTP/1
 
 	Proto   string // as in [http.Request]
 	Method  string
@@ -25,11 +26,15 @@ type Exchange struct {
 
 	Plan    []Step
 	Read    ReadState // how much of the request was read, by the plan or the handler
-	Handled bool      // the handler was started; what it did is done, whatever was sent
+	Handled bool      // the handler, or the one in Idempotent, was started; what it did is done, whatever was sent
 	Status  int       // the status that was sent; 0 if none was
 	Sent    SentState
-	Bytes   int64 // bytes of the response body that were sent
+	Bytes   int64 // bytes of the response body that were sent, and all raw ones
 	End     EndState
+
+	Latency  time.Duration // what Latency has drawn, in all
+	Replayed bool          // Idempotent repeated its first answer to the key
+	Conflict bool          // Idempotent refused the request: 409 or 422
 
 	Arrived time.Time // when the headers had been read
 	Done    time.Time // zero while Running
@@ -39,13 +44,17 @@ type Exchange struct {
 
 // record is the part of an exchange that the ledger and the time-line use.
 type record struct {
-	at        int      // index of the step in progress, or where the plan ended
-	arrivedAt int      // logical clock: exact where two times are equal
-	doneAt    int      // same; 0 while running
-	digest    uint64   // of the whole body that was read
-	length    int64    // bytes of the request body that were read
-	answer    int      // status of the handler's own answer, 0 while it runs
-	effects   []string // names given to Effect
+	at        int             // index of the step in progress, or where the plan ended
+	arrivedAt int             // logical clock: exact where two times are equal
+	doneAt    int             // same; 0 while running
+	digest    uint64          // of the whole body that was read
+	length    int64           // bytes of the request body that were read
+	answer    int             // status of the handler's own answer, 0 while it runs
+	effects   []string        // names given to Effect
+	drawn     []time.Duration // by each Latency
+	whole     bool            // the raw bytes were a whole answer
+	garbled   bool            // the answer looks good, but cannot be decoded
+	cut       bool            // it has ended, but its plan goes on
 }
 
 // ReadState is how much of a request the server read.
@@ -69,6 +78,7 @@ const (
 	SentHeaders                   // status line and headers, nothing of the body
 	SentPartial                   // a part of the body
 	SentComplete                  // all of it
+	SentRaw                       // raw bytes only, by SendRaw or Malformed; it is not on the scale
 )
 
 // EndState is how an exchange ended.
@@ -78,12 +88,13 @@ type EndState int
 const (
 	Running       EndState = iota // it has not
 	EndOK                         // answered in full, as far as the server can tell
-	EndReset                      // the plan reset the connection
+	EndReset                      // the plan reset the connection, or the stream
 	EndClosed                     // the plan closed the connection, or the handler wrote less than it had declared
 	EndClientGone                 // the client was seen to go before its answer was sent
 	EndAborted                    // the handler panicked, and net/http closed the connection
 	EndHijacked                   // the handler took the connection over
 	EndReleased                   // the server was closed first
+	EndRefused                    // the plan told the client that the request was not processed
 )
 
 // String returns a word or two, as in the time-line.
@@ -93,17 +104,18 @@ func (s ReadState) String() string {
 
 // String returns a word or two, as in the time-line.
 func (s SentState) String() string {
-	return [...]string{"nothing sent", "1xx sent", "headers sent", "partly sent", "sent"}[s]
+	return [...]string{"nothing sent", "1xx sent", "headers sent", "partly sent", "sent", "raw bytes sent"}[s]
 }
 
 // String returns a word or two, as in the time-line.
 func (s EndState) String() string {
 	return [...]string{
-		"running", "answered", "reset", "closed", "client gone", "aborted", "hijacked", "server closed",
+		"running", "answered", "reset", "closed", "client gone", "aborted", "hijacked", "server closed", "refused",
 	}[s]
 }
 
 // succeeded reports whether the client was sent a whole answer that says so.
 func (e *Exchange) succeeded() bool {
-	return e.End == EndOK && e.Status < 400
+	ended := e.End == EndOK || e.End == EndClosed && e.whole
+	return ended && e.Status < 400 && !e.garbled
 }

@@ -41,6 +41,9 @@ func (j *journal) arrive(c *conn, x *Exchange) entry {
 	x.Seq, x.Conn, x.ConnSeq = len(j.list)+1, c.id, c.requests
 	x.Arrived, x.arrivedAt, x.at = time.Now(), j.clock, -1
 	j.list = append(j.list, x)
+	if fate := c.of(x.Stream); fate != Running {
+		j.conclude(x, fate) // its client was told before it arrived
+	}
 	return entry{j, x}
 }
 
@@ -55,14 +58,21 @@ func (e entry) update(change func(x *Exchange)) {
 // end records how the exchange ended. The first end counts.
 func (e entry) end(how EndState) {
 	e.update(func(x *Exchange) {
-		if x.End != Running {
-			return
+		if x.End == Running {
+			e.journal.conclude(x, how)
 		}
-		e.journal.clock++
-		e.journal.ended++
-		x.End, x.Done, x.doneAt = how, time.Now(), e.journal.clock
 	})
 }
+
+// conclude ends an exchange. The caller holds the lock.
+func (j *journal) conclude(x *Exchange, how EndState) {
+	j.clock++
+	j.ended++
+	x.End, x.Done, x.doneAt = how, time.Now(), j.clock
+}
+
+// leave records that the plan of the exchange is over.
+func (e entry) leave() { e.update(func(x *Exchange) { x.cut = false }) }
 
 // effect records a side effect named by the handler.
 func (e entry) effect(name string) {
@@ -112,7 +122,7 @@ func (j *journal) settle() []Exchange {
 // pending reports whether x is going to run the handler, if the client sends
 // the whole request.
 func (x *Exchange) pending() bool {
-	if x.End != Running || x.Handled {
+	if x.End != Running && !x.cut || x.Handled {
 		return false
 	}
 	return x.at < 0 || slices.Contains(x.Plan[x.at:], Handle)

@@ -55,15 +55,10 @@ func (l Ledger) Keys() []string {
 // Arrivals returns how many requests with the key arrived.
 func (l Ledger) Arrivals(key string) int { return len(l.of(key)) }
 
-// Executions returns how many requests with the key the handler was run for.
+// Executions returns how many requests with the key the handler was run for; with
+// [Idempotent], the handler in it.
 func (l Ledger) Executions(key string) int {
-	n := 0
-	for _, x := range l.of(key) {
-		if x.Handled {
-			n++
-		}
-	}
-	return n
+	return l.count(key, func(x Exchange) bool { return x.Handled })
 }
 
 // Effects returns how often the named effect happened for requests with the key.
@@ -79,29 +74,51 @@ func (l Ledger) Effects(name, key string) int {
 	return n
 }
 
-// Replays returns the exchanges that net/http, and not the client above it,
+// Replays returns how many requests with the key got the first answer again, from
+// [Idempotent].
+func (l Ledger) Replays(key string) int {
+	return l.count(key, func(x Exchange) bool { return x.Replayed })
+}
+
+// Conflicts returns how many requests with the key [Idempotent] refused: with 409
+// because the first was running, or with 422 because it was another request.
+func (l Ledger) Conflicts(key string) int {
+	return l.count(key, func(x Exchange) bool { return x.Conflict })
+}
+
+func (l Ledger) count(key string, f func(Exchange) bool) int {
+	n := 0
+	for _, x := range l.exchanges {
+		if x.Key == key && f(x) {
+			n++
+		}
+	}
+	return n
+}
+
+// Resent returns the exchanges that net/http, and not the client above it,
 // has sent again. It does that by itself when a connection it had used before ends
 // without a byte of the answer, for safe methods and for any request with an
 // idempotency key.
 //
-// With [WithAttemptHeader] a replay is an equal request with the same attempt.
-// Without it a replay is an equal request that comes on another connection,
+// With [WithAttemptHeader] that is an equal request with the same attempt.
+// Without it, it is an equal request that comes on another connection,
 // after an unanswered one on a used connection: a retry of the client under test
 // can look the same.
-func (l Ledger) Replays() []Exchange {
-	var replays []Exchange
+func (l Ledger) Resent() []Exchange {
+	var resent []Exchange
 	unanswered := make(map[identity][]*Exchange)
 	for i := range l.exchanges {
 		x := &l.exchanges[i]
 		id := x.identity()
-		if slices.ContainsFunc(unanswered[id], x.replays) {
-			replays = append(replays, *x)
+		if slices.ContainsFunc(unanswered[id], x.resends) {
+			resent = append(resent, *x)
 		}
 		if x.Sent == SentNothing {
 			unanswered[id] = append(unanswered[id], x)
 		}
 	}
-	return replays
+	return resent
 }
 
 // of returns the exchanges with the key.
@@ -152,9 +169,9 @@ func (x *Exchange) sameBody(y *Exchange) bool {
 	return bytes.Equal(x.Body[:n], y.Body[:n])
 }
 
-// replays reports whether x is net/http's repetition of y, an earlier exchange of
+// resends reports whether x is net/http's repetition of y, an earlier exchange of
 // the same identity that had not been answered.
-func (x *Exchange) replays(y *Exchange) bool {
+func (x *Exchange) resends(y *Exchange) bool {
 	if x.Conn == y.Conn || x.Attempt != y.Attempt || !x.sameBody(y) {
 		return false
 	}

@@ -3,6 +3,7 @@ package httptestx_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -122,10 +123,10 @@ func TestReplayByNetHTTPShows(t *testing.T) {
 			is.NoErr(err) // the client does not notice
 			resp.Body.Close()
 			l := srv.Ledger()
-			is.Equal(l.Arrivals("k"), 2)        // the server got two
-			is.Equal(len(l.Replays()), 1)       // one of them by net/http
-			is.Equal(l.Replays()[0].Seq, 3)     // the second
-			is.Equal(l.Replays()[0].ConnSeq, 1) // on a fresh connection
+			is.Equal(l.Arrivals("k"), 2)       // the server got two
+			is.Equal(len(l.Resent()), 1)       // one of them by net/http
+			is.Equal(l.Resent()[0].Seq, 3)     // the second
+			is.Equal(l.Resent()[0].ConnSeq, 1) // on a fresh connection
 		})
 	}
 }
@@ -156,7 +157,7 @@ func TestReplayIsCertainWithAnAttemptHeader(t *testing.T) {
 					resp.Body.Close()
 				}
 			}
-			is.Equal(len(srv.Ledger().Replays()), tt.want) // what net/http repeated
+			is.Equal(len(srv.Ledger().Resent()), tt.want) // what net/http repeated
 		})
 	}
 }
@@ -194,6 +195,39 @@ func TestAtMostOnceWithoutKeys(t *testing.T) {
 			is.Equal(ft.report() != "", tt.fails) // whether one call was executed twice
 			ft.end()
 		})
+	}
+}
+
+// TestAtMostOnceLetsPutAndDeleteBeRepeated: they do twice what they do once, unless
+// the handler says what it does.
+func TestAtMostOnceLetsPutAndDeleteBeRepeated(t *testing.T) {
+	for _, tt := range []struct {
+		method string
+		named  bool
+		fails  bool
+	}{
+		{"PUT", false, false}, {"DELETE", false, false},
+		{"POST", false, true}, {"PATCH", false, true}, {"LOCK", false, true},
+		{"PUT", true, true}, {"DELETE", true, true}, {"GET", true, true},
+	} {
+		for _, key := range []string{"", "k"} {
+			t.Run(fmt.Sprint(tt.method, tt.named, key), func(t *testing.T) {
+				is := is.New(t)
+				ft := newFakeT(t)
+				srv := httptestx.NewServer(ft, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if tt.named {
+						httptestx.Effect(r, "charge")
+					}
+				}))
+				srv.On("/").First(1).Do(httptestx.LostResponse...)
+				for range 2 {
+					send(srv, tt.method, "/orders/1", key, "{}")
+				}
+				httptestx.AtMostOnce(ft, srv)
+				is.Equal(ft.report() != "", tt.fails)                                                                               // by the method, or by what the handler says
+				is.Equal(srv.Ledger().Effects(tt.method+" /orders/1", key), map[bool]int{false: 2}[tt.named || tt.method == "GET"]) // each run is in the ledger
+			})
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package httptestx
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"net/http"
 	"time"
@@ -76,8 +77,17 @@ func (s *Server) leave() {
 	s.idle.Broadcast()
 }
 
+// planForWire returns the plan for a connection: in memory that of its dial.
+func (s *Server) planForWire(w wire) []Step {
+	if m, ok := w.(*memConn); ok {
+		return m.plan
+	}
+	return s.connPlan()
+}
+
 // adopt makes an accepted connection one of the server's.
 func (s *Server) adopt(w wire) (net.Conn, error) {
+	plan := s.planForWire(w)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -85,17 +95,16 @@ func (s *Server) adopt(w wire) (net.Conn, error) {
 		return nil, net.ErrClosed
 	}
 	s.accepted++
-	c := &conn{wire: w, srv: s, id: s.accepted}
+	c := &conn{wire: w, srv: s, id: s.accepted, plan: plan}
+	c.life, c.endLife = context.WithCancel(s.life)
+	if s.tls != nil {
+		c.tls = tls.Server(w, s.tls)
+	}
+	if s.http2 {
+		c.out = newOutbound(c.stream())
+	}
 	s.conns[c] = true
 	return c, nil
-}
-
-// Close closes the connection and forgets it.
-func (c *conn) Close() error {
-	c.srv.mu.Lock()
-	delete(c.srv.conns, c)
-	c.srv.mu.Unlock()
-	return c.wire.Close()
 }
 
 // hook makes the server see what Config serves; the test's own hooks run as well.

@@ -2,7 +2,6 @@ package httptestx
 
 import (
 	"encoding/binary"
-	"fmt"
 	"hash/fnv"
 	"net/http"
 	"slices"
@@ -13,9 +12,9 @@ import (
 // guards the counts only, and is not held while user code runs.
 type activeRule struct {
 	Rule
-	place int // in the order of activation, from 0
-	plans int // of a Script, else 0
-	next  func(r *http.Request, n int) []Step
+	place  int      // in the order of activation, from 0
+	script [][]Step // of a Script, else nil
+	next   func(r *http.Request, n int) []Step
 
 	mu     sync.Mutex
 	counts map[string]count // by value of the Per header
@@ -25,53 +24,59 @@ type activeRule struct {
 type count struct{ reached, applied int }
 
 // activate puts a copy of the rule to work, behind those that are at work.
-func (r Rule) activate(words string, plans int, next func(*http.Request, int) []Step) {
+func (r Rule) activate(words string, script [][]Step, next func(*http.Request, int) []Step) {
 	s := r.srv
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r.begun.used = true
 	s.rules = append(s.rules, &activeRule{
-		Rule: r.say(words), place: len(s.rules), plans: plans, next: next, counts: make(map[string]count),
+		Rule: r.say(words), place: len(s.rules), script: script, next: next, counts: make(map[string]count),
 	})
 }
 
-// planFor returns the plan of the first rule that applies.
-func (s *Server) planFor(r *http.Request) []Step {
+// planFor returns the plan of the first rule that applies, and what its steps
+// draw from.
+func (s *Server) planFor(r *http.Request) ([]Step, draw) {
 	s.mu.Lock()
 	rules := s.rules
 	s.mu.Unlock()
 	for _, rule := range rules {
-		plan := rule.plan(r)
+		plan, by := rule.plan(r)
 		if plan == nil {
 			continue
 		}
-		if err := check(plan); err != nil { // only a Func can be wrong here
+		if err := check(plan, s.settings.dishonest); err != nil { // only a Func can be wrong here
 			s.t.Errorf("httptestx: %s: %v", rule.words, err)
 			break
 		}
-		return plan
+		return plan, by
 	}
-	return []Step{Handle}
+	return []Step{Handle}, draw{}
 }
 
 // plan returns nil if the rule does not apply to r.
-func (a *activeRule) plan(r *http.Request) []Step {
+func (a *activeRule) plan(r *http.Request) ([]Step, draw) {
 	if !muxMatches(a.mux, r) {
-		return nil
+		return nil, draw{}
 	}
 	view := r.WithContext(r.Context())
 	view.Body = http.NoBody
 	a.mux.ServeHTTP(nil, view) // sets the path values, and does nothing
 	for _, accepts := range a.accepts {
 		if !accepts(view) {
-			return nil
+			return nil, draw{}
 		}
 	}
-	n := a.count(r.Header.Get(a.per))
+	key := r.Header.Get(a.per)
+	n := a.count(key)
 	if n == 0 {
-		return nil
+		return nil, draw{}
 	}
-	return a.next(view, n)
+	return a.next(view, n), a.draw(key, n)
+}
+
+func (a *activeRule) draw(key string, count int) draw {
+	return draw{seed: a.srv.settings.seed, rule: a.place, key: key, count: count}
 }
 
 // count counts a request and returns its number, from 1, among those that the
@@ -82,44 +87,12 @@ func (a *activeRule) count(key string) int {
 	c := a.counts[key]
 	defer func() { a.counts[key] = c }()
 	c.reached++
-	d := draw{a.srv.settings.seed, a.place, key, c.reached}
+	d := a.draw(key, c.reached)
 	if !slices.ContainsFunc(a.selects, func(f func(draw) bool) bool { return !f(d) }) {
 		c.applied++
 		return c.applied
 	}
 	return 0
-}
-
-// String returns the rule as written, and how much of it was used.
-func (a *activeRule) String() string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.plans > 0 {
-		used := 0
-		for _, c := range a.counts {
-			used += min(c.applied, a.plans)
-		}
-		return fmt.Sprintf("%s: %d of %d plans used", a.words, used, a.plans*max(1, len(a.counts)))
-	}
-	applied := 0
-	for _, c := range a.counts {
-		applied += c.applied
-	}
-	return fmt.Sprintf("%s: applied %d times", a.words, applied)
-}
-
-// unmet says what a strict test complains about, if anything.
-func (a *activeRule) unmet() string {
-	a.mu.Lock()
-	met := len(a.counts) > 0
-	for _, c := range a.counts {
-		met = met && c.applied >= max(1, a.plans)
-	}
-	a.mu.Unlock()
-	if met {
-		return ""
-	}
-	return a.String()
 }
 
 // draw is all that a decision by count or chance depends on.
@@ -128,19 +101,29 @@ type draw struct {
 	rule  int
 	key   string
 	count int
+	step  int // place in the plan, from 1; 0 for the rule's own decision
 }
 
-// chance returns a number in [0, 1) that is the same for the same draw. FNV
-// alone mixes the last bytes badly, so the finalizer of SplitMix64 follows.
-func (d draw) chance() float64 {
+// chance returns a number in [0, 1) that is the same for the same draw.
+func (d draw) chance() float64 { return float64(d.hash()>>11) / (1 << 53) }
+
+// hash mixes the draw. FNV alone mixes the last bytes badly.
+func (d draw) hash() uint64 {
 	h := fnv.New64a()
-	for _, n := range []uint64{d.seed, uint64(d.rule), uint64(d.count)} {
-		h.Write(binary.LittleEndian.AppendUint64(nil, n))
-	}
+	add := func(n uint64) { h.Write(binary.LittleEndian.AppendUint64(nil, n)) }
+	add(d.seed)
+	add(uint64(d.rule))
+	add(uint64(d.count))
 	h.Write([]byte(d.key))
-	z := h.Sum64()
+	if d.step > 0 {
+		add(uint64(d.step))
+	}
+	return mix(h.Sum64())
+}
+
+// mix is the finalizer of SplitMix64: each bit of z changes half of the result.
+func mix(z uint64) uint64 {
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
 	z = (z ^ z>>27) * 0x94d049bb133111eb
-	z ^= z >> 31
-	return float64(z>>11) / (1 << 53)
+	return z ^ z>>31
 }

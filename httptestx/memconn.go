@@ -28,6 +28,7 @@ type memConn struct {
 	local, remote net.Addr
 	peer          *memConn
 	gone          chan struct{} // closed when the peer has closed or reset
+	plan          []Step        // the server's; it is no matter of the network
 
 	in      bytes.Buffer // received, not yet read
 	finSent bool         // we have closed our direction

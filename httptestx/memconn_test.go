@@ -67,7 +67,7 @@ func TestMemConnErrorsAreShapedAsTheKernels(t *testing.T) {
 
 	l := newMemListener()
 	l.Close()
-	_, err = l.dial(context.Background())
+	_, err = l.dial(context.Background(), nil)
 	is.True(errors.Is(err, syscall.ECONNREFUSED))                               // nobody listens
 	is.Equal(err.Error(), "dial tcp 192.0.2.1:80: connect: connection refused") // in the kernel's words
 }
@@ -146,7 +146,7 @@ func TestMemConnDeadlineThatWasMovedDoesNotPass(t *testing.T) {
 func TestMemListenerResetsWhatItDidNotAccept(t *testing.T) {
 	is := is.New(t)
 	l := newMemListener()
-	c, err := l.dial(context.Background())
+	c, err := l.dial(context.Background(), nil)
 	is.NoErr(err) // connected: the backlog takes it
 	l.Close()
 	_, err = c.Read(make([]byte, 1))

@@ -3,9 +3,7 @@ package httptestx
 import (
 	"context"
 	"net"
-	"os"
 	"sync"
-	"syscall"
 )
 
 // The addresses of the in-memory network are from a block reserved for
@@ -23,27 +21,30 @@ type memListener struct {
 	changed sync.Cond
 	queue   []*memConn // dialed, not yet accepted
 	dials   int
+	port    int
 	closed  bool
 }
 
 func newMemListener() *memListener {
-	l := &memListener{}
+	l := &memListener{port: 80}
 	l.changed.L = &l.mu
 	return l
 }
 
-// dial connects at once, as a kernel does while its backlog has room.
-func (l *memListener) dial(ctx context.Context) (net.Conn, error) {
+// dial connects at once, as a kernel does while its backlog has room. The server
+// has a plan for the connection, or none.
+func (l *memListener) dial(ctx context.Context, plan []Step) (net.Conn, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := ctx.Err(); err != nil {
-		return nil, &net.OpError{Op: "dial", Net: "tcp", Addr: l.Addr(), Err: err}
+		return nil, l.dialError(err)
 	}
 	if l.closed {
-		return nil, &net.OpError{Op: "dial", Net: "tcp", Addr: l.Addr(), Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+		return nil, l.refusal()
 	}
 	l.dials++
 	client, server := memPipe(&net.TCPAddr{IP: memClientIP, Port: 10000 + l.dials%50000}, l.Addr())
+	server.plan = plan
 	l.queue = append(l.queue, server)
 	l.changed.Signal()
 	return client, nil
@@ -79,4 +80,4 @@ func (l *memListener) Close() error {
 }
 
 // Addr implements [net.Listener].
-func (l *memListener) Addr() net.Addr { return &net.TCPAddr{IP: memServerIP, Port: 80} }
+func (l *memListener) Addr() net.Addr { return &net.TCPAddr{IP: memServerIP, Port: l.port} }

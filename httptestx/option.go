@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"os"
 	"strconv"
-	"testing"
 )
 
 // Option changes how a server is set up; see [NewServer].
@@ -15,6 +14,9 @@ type settings struct {
 	keyHeaders    []string
 	attemptHeader string
 	strict        bool
+	tls           bool
+	protocols     http.Protocols
+	dishonest     bool
 }
 
 // defaultSeed makes a test with chance in it repeat itself. A run that should
@@ -47,15 +49,34 @@ func WithAttemptHeader(name string) Option {
 // applied.
 func Strict() Option { return func(s *settings) { s.strict = true } }
 
-func defaults(t testing.TB) settings {
+// WithTLS makes a server in memory one with TLS; its URL begins with https. On loopback
+// that is [Server.StartTLS].
+func WithTLS() Option { return func(s *settings) { s.tls = true } }
+
+// WithProtocols sets what the server, and its [Server.Client], speak; without it that
+// is HTTP/1.1. Protocols that do not fit, such as HTTP/2 over TLS on a server in
+// cleartext, are left out; those that are left are negotiated as net/http does. HTTP/2 in
+// cleartext is by prior knowledge: the client uses it if HTTP/1 is not in the set. Config.Protocols,
+// where it is set, goes before, but the client does not know it.
+func WithProtocols(p http.Protocols) Option { return func(s *settings) { s.protocols = p } }
+
+// Dishonest allows plans that refuse a request ([RefuseStream], or [GoAway] with BeforeThis)
+// after [Handle] has processed it, or after a part of the answer was sent, and lets requests
+// be handled that a GOAWAY has refused: servers do that, against the RFC, and clients that
+// believe them send the request again.
+func Dishonest() Option { return func(s *settings) { s.dishonest = true } }
+
+func defaults(t TB) settings {
 	t.Helper()
-	return settings{
+	s := settings{
 		seed:       seedFromEnv(t),
 		keyHeaders: []string{"Idempotency-Key", "X-Idempotency-Key"},
 	}
+	s.protocols.SetHTTP1(true)
+	return s
 }
 
-func seedFromEnv(t testing.TB) uint64 {
+func seedFromEnv(t TB) uint64 {
 	t.Helper()
 	text := os.Getenv(seedEnv)
 	if text == "" {
@@ -69,8 +90,9 @@ func seedFromEnv(t testing.TB) uint64 {
 }
 
 // describe starts the record of a request.
-func (s *Server) describe(r *http.Request) *Exchange {
+func (s *Server) describe(r *http.Request, stream uint32) *Exchange {
 	x := &Exchange{
+		Stream:  stream,
 		Proto:   r.Proto,
 		Method:  r.Method,
 		Host:    r.Host,

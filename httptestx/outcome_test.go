@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"syscall"
 	"testing"
@@ -67,6 +68,38 @@ var outcomes = []struct {
 		httptestx.ReadComplete, true, 201, 6, httptestx.SentComplete, httptestx.EndOK},
 	{"Handle, Status", httptestx.Plan(httptestx.Handle, httptestx.Status(503)), `503 after "": "Service Unavailable"`,
 		httptestx.ReadComplete, true, 503, 19, httptestx.SentComplete, httptestx.EndOK},
+	{"Latency", httptestx.Plan(httptestx.Latency(httptestx.Fixed(time.Microsecond)), httptestx.Handle), `201 after "": "placed"`,
+		httptestx.ReadComplete, true, 201, 6, httptestx.SentComplete, httptestx.EndOK},
+	{"SendHeaders", httptestx.Plan(httptestx.Handle, httptestx.SendHeaders, httptestx.Close), `201 after "": "", unexpected EOF`,
+		httptestx.ReadComplete, true, 201, 0, httptestx.SentHeaders, httptestx.EndClosed},
+	{"Informational", httptestx.Plan(httptestx.Informational(102), httptestx.Handle), `201 after "": "placed"`,
+		httptestx.ReadComplete, true, 201, 6, httptestx.SentComplete, httptestx.EndOK},
+	{"Informational, Reset", httptestx.Plan(httptestx.Handle, httptestx.Informational(103), httptestx.Reset), "read: connection reset by peer",
+		httptestx.ReadComplete, true, 0, 0, httptestx.SentInfo, httptestx.EndReset},
+	{"Slow", httptestx.Plan(httptestx.Slow(4, time.Microsecond), httptestx.Handle), `201 after "": "placed"`,
+		httptestx.ReadComplete, true, 201, 6, httptestx.SentComplete, httptestx.EndOK},
+	{"Slow, held", httptestx.Plan(httptestx.Handle, httptestx.Slow(4, time.Microsecond)), `201 after "": "placed"`,
+		httptestx.ReadComplete, true, 201, 6, httptestx.SentComplete, httptestx.EndOK},
+	{"Slow, cut", httptestx.Plan(httptestx.Handle, httptestx.Slow(1, time.Microsecond), httptestx.Send(3), httptestx.Reset), `201 after "": "pla", read: connection reset by peer`,
+		httptestx.ReadComplete, true, 201, 3, httptestx.SentPartial, httptestx.EndReset},
+	{"SendRaw", httptestx.Plan(httptestx.Read, httptestx.SendRaw([]byte("HTTP/1.1 202 Fine\r\nContent-Length: 3\r\n\r\nraw"))), `202 after "": "raw"`,
+		httptestx.ReadComplete, false, 202, 43, httptestx.SentRaw, httptestx.EndClosed},
+	{"SendRaw, cut", httptestx.Plan(httptestx.Read, httptestx.SendRaw([]byte("HTTP/1.1 202 Fine\r\nConte")), httptestx.Hang), "timeout",
+		httptestx.ReadComplete, false, 0, 24, httptestx.SentRaw, httptestx.EndClientGone},
+	{"Handle, Send, SendRaw", httptestx.Plan(httptestx.Handle, httptestx.Send(3), httptestx.SendRaw([]byte("xyz"))), `201 after "": "plaxyz"`,
+		httptestx.ReadComplete, true, 201, 6, httptestx.SentPartial, httptestx.EndClosed},
+	{"Malformed status line", httptestx.Plan(httptestx.Malformed(httptestx.StatusLine)), `net/http: HTTP/1.x transport connection broken: malformed HTTP status code "many"`,
+		httptestx.ReadComplete, false, 0, 82, httptestx.SentRaw, httptestx.EndClosed},
+	{"Malformed header", httptestx.Plan(httptestx.Handle, httptestx.Malformed(httptestx.Header)), `net/http: HTTP/1.x transport connection broken: malformed MIME header: missing colon: "This line has no colon"`,
+		httptestx.ReadComplete, true, 0, 114, httptestx.SentRaw, httptestx.EndClosed},
+	{"Malformed length", httptestx.Plan(httptestx.Handle, httptestx.Malformed(httptestx.ContentLength)), `net/http: HTTP/1.x transport connection broken: bad Content-Length "many"`,
+		httptestx.ReadComplete, true, 0, 93, httptestx.SentRaw, httptestx.EndClosed},
+	{"Malformed chunk", httptestx.Plan(httptestx.Handle, httptestx.Malformed(httptestx.Chunk)), `201 after "": "pla", invalid byte in chunk length`,
+		httptestx.ReadComplete, true, 201, 107, httptestx.SentRaw, httptestx.EndClosed},
+	{"Malformed gzip", httptestx.Plan(httptestx.Handle, httptestx.Malformed(httptestx.Gzip)), `201 after "": "placed", gzip: invalid checksum`,
+		httptestx.ReadComplete, true, 201, 30, httptestx.SentComplete, httptestx.EndOK},
+	{"Garbage", httptestx.Plan(httptestx.Handle, httptestx.Malformed(httptestx.Garbage)), "net/http: HTTP/1.x transport connection broken: malformed HTTP response \"\\x00\\x01\\x02not-HTTP\"",
+		httptestx.ReadComplete, true, 0, 15, httptestx.SentRaw, httptestx.EndClosed},
 }
 
 var place = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -168,6 +201,9 @@ func errWords(err error) string {
 		if errors.Is(err, known) {
 			return known.Error()
 		}
+	}
+	if broken := (*url.Error)(nil); errors.As(err, &broken) {
+		return broken.Err.Error() // without the address
 	}
 	return err.Error()
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // Plan returns its arguments, for [Rule.Script] to be readable. A plan ends with
-// an answer ([Handle] or [Status], sent at the end if no [Send] came before), or
-// with [Reset], [Close] or [Hang].
+// an answer ([Handle], [Status], [Malformed] or [SendRaw], sent at the end if no [Send]
+// came before), or with [Reset], [Close] or [Hang].
 func Plan(steps ...Step) []Step { return steps }
 
 // Ready plans. Their names say what happens to the client.
@@ -65,41 +65,73 @@ func refuse(code int, retryAfter time.Duration) []Step {
 }
 
 // check reports what is wrong with a plan, if anything.
-func check(plan []Step) error {
-	var handled, answered, sent bool
-	for i, st := range plan {
-		switch {
-		case st.op == opNone || st.op == opInvalid:
-			return errors.New(st.String())
-		case st.op == opHandle && handled:
-			return errors.New("handle stands twice in one plan")
-		case st.op == opHandle && answered:
-			return errors.New("handle after status: its answer would be lost; put status after handle to replace the answer")
-		case st.op == opStatus && sent:
-			return fmt.Errorf("%v after send: the status line is sent already", st)
-		case st.op == opSend && !answered:
-			return fmt.Errorf("%v has nothing to send: put handle or status before it", st)
-		case st.terminal() && i < len(plan)-1:
-			return fmt.Errorf("%v after %v: a plan ends with %[2]v", plan[i+1], st)
+func check(plan []Step, dishonest bool) error {
+	p := progress{dishonest: dishonest}
+	for _, st := range plan {
+		if err := p.allows(st); err != nil {
+			return err
 		}
-		handled = handled || st.op == opHandle
-		answered = answered || st.op == opHandle || st.op == opStatus
-		sent = sent || st.op == opSend
+		p.add(st)
 	}
-	if !answered && (len(plan) == 0 || !plan[len(plan)-1].terminal()) {
+	if p.answer == (Step{}) && p.end == (Step{}) {
 		return errors.New("no answer: end the plan with handle, status, reset, close or hang")
 	}
 	return nil
 }
 
-// planString renders a plan with a star after step number at; none if at is -1.
-func planString(plan []Step, at int) string {
-	words := make([]string, len(plan))
-	for i, st := range plan {
-		words[i] = st.String()
-		if i == at {
-			words[i] += "*"
-		}
+// progress is what the steps of a plan so far leave for others. A step in it
+// is the last of its kind, the zero Step if there was none.
+type progress struct {
+	dishonest        bool // allowed
+	handled, sent    bool
+	answer, raw, end Step
+}
+
+func (p *progress) add(st Step) {
+	p.handled = p.handled || st.op == opHandle
+	p.sent = p.sent || st.op == opSend
+	if st.answers() {
+		p.answer = st
 	}
-	return strings.Join(words, " ")
+	if st.raw() {
+		p.raw = st
+	}
+	if st.terminal() {
+		p.end = st
+	}
+}
+
+// deed is what makes a refusal a lie.
+func (p *progress) deed() string {
+	if p.handled {
+		return "handle"
+	}
+	return "send"
+}
+
+// allows reports what speaks against st as the next step.
+func (p *progress) allows(st Step) error {
+	none := Step{}
+	switch {
+	case st.op == opNone || st.op == opInvalid:
+		return errors.New(st.String())
+	case st.connOnly():
+		return fmt.Errorf("%v is a step of a connection: OnConn", st)
+	case p.end != none:
+		return fmt.Errorf("%v after %v: a plan ends with %[2]v", st, p.end)
+	case p.raw != none && !st.needsNoHTTP():
+		return fmt.Errorf("%v after %v: no HTTP can follow raw bytes", st, p.raw)
+	case st.refuses() && (p.handled || p.sent) && !p.dishonest:
+		return fmt.Errorf("%v after %s: it tells the client that the request was not processed (RFC 9113, section 8.7); the option Dishonest allows it", st, p.deed())
+	case st.op == opHandle && p.handled:
+		return errors.New("handle stands twice in one plan")
+	case st.op == opHandle && p.answer != none:
+		name, _, _ := strings.Cut(p.answer.String(), "(")
+		return fmt.Errorf("handle after %s: its answer would be lost; put %[1]s after handle to replace the answer", name)
+	case p.sent && (st.op == opStatus || st.op == opInformational || st.op == opMalformed):
+		return fmt.Errorf("%v after send: the status line is sent already", st)
+	case st.op == opSend && p.answer == none:
+		return fmt.Errorf("%v has nothing to send: put handle or status before it", st)
+	}
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -93,9 +94,18 @@ func (h *held) hasTrailers() bool {
 // writeHeader sends the status line and the headers.
 func (h *held) writeHeader(w http.ResponseWriter) {
 	for name, values := range h.fixed {
-		w.Header()[name] = values
+		w.Header()[name] = slices.Clip(values) // what is kept must not grow
 	}
 	w.WriteHeader(h.status)
+}
+
+// sendTo sends all of the response.
+func (h *held) sendTo(w http.ResponseWriter) {
+	h.writeHeader(w)
+	if h.body.Len() > 0 {
+		_, _ = w.Write(h.body.Bytes()) // net/http knows of a client that has gone
+	}
+	h.writeTrailers(w)
 }
 
 // writeTrailers gives net/http the headers as they are now; it picks the
@@ -107,7 +117,7 @@ func (h *held) writeTrailers(w http.ResponseWriter) {
 	}
 	http.NewResponseController(w).Flush()
 	for name, values := range h.header {
-		w.Header()[name] = values
+		w.Header()[name] = slices.Clip(values)
 	}
 }
 
@@ -137,7 +147,7 @@ func (t *tap) Write(p []byte) (int, error) {
 // count records n more bytes of the body, or takes back those that failed.
 func (t *tap) count(n int) {
 	t.log.update(func(x *Exchange) {
-		if n == 0 || x.Method == http.MethodHead { // net/http sends no body then
+		if n == 0 || x.cut || x.Method == http.MethodHead { // net/http sends no body then
 			return
 		}
 		x.Bytes += int64(n)
@@ -152,7 +162,7 @@ func (t *tap) count(n int) {
 func (t *tap) note(code int) {
 	t.log.update(func(x *Exchange) {
 		switch {
-		case x.Status != 0:
+		case x.Status != 0 || x.cut:
 		case code < 200 && code != http.StatusSwitchingProtocols:
 			x.Sent = SentInfo
 		default:
@@ -171,7 +181,7 @@ func (t *tap) FlushError() error {
 }
 
 // Hijack implements [http.Hijacker]. The handler gets the connection as the
-// listener returned it, a *net.TCPConn on loopback.
+// listener returned it, a *net.TCPConn on loopback, or a *tls.Conn.
 func (t *tap) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	c, rw, err := http.NewResponseController(t.ResponseWriter).Hijack()
 	if err != nil {
@@ -179,7 +189,7 @@ func (t *tap) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	}
 	t.log.end(EndHijacked)
 	if own, ok := c.(*conn); ok {
-		return own.wire, rw, nil
+		return own.stream(), rw, nil
 	}
 	return c, rw, nil
 }

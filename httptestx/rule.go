@@ -157,7 +157,7 @@ func (r Rule) Do(steps ...Step) {
 	r.srv.t.Helper()
 	plan := slices.Clone(steps)
 	r.requireValid("Do", plan)
-	r.activate("Do", 0, func(*http.Request, int) []Step { return plan })
+	r.activate("Do", nil, func(*http.Request, int) []Step { return plan })
 }
 
 // Script gives the first request of the rule the first plan, the second the
@@ -171,7 +171,7 @@ func (r Rule) Script(plans ...[]Step) {
 		own[i] = slices.Clone(plan)
 		r.requireValid(fmt.Sprintf("Script, plan %d", i+1), own[i])
 	}
-	r.activate("Script", len(own), func(_ *http.Request, n int) []Step {
+	r.activate("Script", own, func(_ *http.Request, n int) []Step {
 		if n > len(own) {
 			return nil
 		}
@@ -184,7 +184,7 @@ func (r Rule) Script(plans ...[]Step) {
 // next rule. f must be safe for concurrent use, and cannot read the body. A plan
 // that is not valid fails the test, and the handler serves the request.
 func (r Rule) Func(f func(r *http.Request, n int) []Step) {
-	r.activate("Func", 0, f)
+	r.activate("Func", nil, f)
 }
 
 func (r Rule) accept(words string, f func(*http.Request) bool) Rule {
@@ -211,7 +211,7 @@ func (r Rule) require(ok bool, words, complaint string) {
 
 func (r Rule) requireValid(words string, plan []Step) {
 	r.srv.t.Helper()
-	if err := check(plan); err != nil {
+	if err := check(plan, r.srv.settings.dishonest); err != nil {
 		r.reject(words, err.Error())
 	}
 }

@@ -244,15 +244,15 @@ func TestSeedComesFromTheEnvironmentUnlessGiven(t *testing.T) {
 		ft := newFakeT(t)
 		srv := httptestx.NewServer(ft, ok, opts...)
 		httptestx.Arrivals(ft, srv, "/", 1)
-		_, after, _ := strings.Cut(ft.report(), "HTTPTESTX_SEED=")
-		seed, _, _ := strings.Cut(after, ")")
-		return seed
+		_, after, _ := strings.Cut(ft.report(), "(")
+		words, _, _ := strings.Cut(after, ")")
+		return words
 	}
 	t.Setenv("HTTPTESTX_SEED", "")
-	is.Equal(seedOf(), "0x1") // always the same
+	is.Equal(seedOf(), "seed 0x1; rerun with HTTPTESTX_SEED=0x1") // always the same
 	t.Setenv("HTTPTESTX_SEED", "0x51f3")
-	is.Equal(seedOf(), "0x51f3")                   // to explore, or to rerun
-	is.Equal(seedOf(httptestx.WithSeed(7)), "0x7") // the test's own wins
+	is.Equal(seedOf(), "seed 0x51f3; rerun with HTTPTESTX_SEED=0x51f3")                   // to explore, or to rerun
+	is.Equal(seedOf(httptestx.WithSeed(7)), "seed 0x7, by WithSeed: a rerun is the same") // the test's own wins
 	t.Setenv("HTTPTESTX_SEED", "lucky")
 	is.Equal(fatal(func() { seedOf() }), `httptestx: HTTPTESTX_SEED="lucky": not a number of 64 bits`) // no guess
 }
@@ -286,6 +286,7 @@ func TestRuleWithoutAPlanIsReported(t *testing.T) {
 
 func TestStrictReportsWhatWasNotUsed(t *testing.T) {
 	is := is.New(t)
+	t.Setenv("HTTPTESTX_SEED", "")
 	ft := newFakeT(t)
 	srv := httptestx.NewServer(ft, ok, httptestx.Strict())
 	srv.On("/a").Script(mark(1), mark(2), mark(3))
@@ -293,13 +294,17 @@ func TestStrictReportsWhatWasNotUsed(t *testing.T) {
 	srv.On("/c").Script(mark(1))
 	srv.On("/d").Nth(2).Do(mark(1)...)
 	srv.On("/e").Do(mark(1)...)
+	srv.On("/f").Do(mark(1)...)
 	statuses(t, srv, "GET /a", "GET /b K=1", "GET /b K=1", "GET /b K=2", "GET /c", "GET /d", "GET /e")
 	ft.end()
-	is.Equal(ft.report(), strings.Join([]string{
-		`httptestx: On("/a").Script: 1 of 3 plans used (Strict)`,
-		`httptestx: On("/b").Per("K").Script: 3 of 4 plans used (Strict)`,
-		`httptestx: On("/d").Nth(2).Do: applied 0 times (Strict)`,
-	}, "\n")) // what is left, rule by rule; /c and /e were used
+	message, requests, _ := strings.Cut(ft.report(), "\n  the requests were:\n")
+	is.Equal(message, golden(`
+httptestx: the requests did not use up the rules (Strict; seed 0x1; rerun with HTTPTESTX_SEED=0x1)
+  On("/a").Script: 1 of 3 plans used; next: status(602)
+  On("/b").Per("K").Script: 3 of 4 plans used; next for K "2": status(602)
+  On("/d").Nth(2).Do: applied to 0 of 1 request
+  On("/f").Do: applied to 0 of 0 requests; no request got as far as this rule`)) // what is left, rule by rule; /c and /e were used
+	is.Equal(strings.Count(requests, "\n")+1, 7) // and what there was
 }
 
 func TestUnusedPlansAreNoErrorUnlessStrict(t *testing.T) {

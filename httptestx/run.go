@@ -6,7 +6,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"runtime/debug"
 	"strconv"
 	"time"
 )
@@ -25,6 +24,11 @@ type run struct {
 	r    *http.Request // the handler's view: body recorded, context ended by Close
 	held *held         // the answer so far, if a step is to send it
 	sent int           // bytes of the held body that were sent; -1 before the headers
+	by   draw          // what Latency draws from; its step is the one in progress
+	last bool          // no step follows the one in progress
+	pace pace          // of what is sent, by Slow
+	raw  takeover      // the connection, once raw bytes were sent
+	info int           // informational responses that were sent
 }
 
 // serve is the server's handler. Giving up on the connection is a panic with
@@ -35,10 +39,11 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.leave()
 	c := r.Context().Value(connKey{}).(*conn)
-	log := s.journal.arrive(c, s.describe(r))
+	log := s.journal.arrive(c, s.describe(r, c.open(r)))
+	defer log.leave()
 	ctx, cancel := context.WithCancel(context.WithValue(r.Context(), entryKey{}, log))
 	defer cancel()
-	defer context.AfterFunc(s.life, cancel)()
+	defer context.AfterFunc(c.life, cancel)()
 	view := r.WithContext(ctx)
 	if r.Body != http.NoBody {
 		view.Body = newBodyTap(r.Body, log)
@@ -50,29 +55,20 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 			x.abort(recover())
 		}
 	}()
-	x.execute(s.planFor(view))
+	x.admit()
+	plan, by := s.planFor(view)
+	x.by = by
+	x.execute(plan)
 	r.MultipartForm = view.MultipartForm // net/http removes the files of the request it knows
 	returned = true
-}
-
-// abort ends what a panic, of the handler or on purpose, has interrupted; net/http
-// then closes the connection. It does so without a panic, v is nil, after
-// runtime.Goexit, as by t.FailNow in a handler.
-func (x *run) abort(v any) {
-	if v != nil && v != http.ErrAbortHandler {
-		x.srv.t.Errorf("httptestx: %s %s: panic: %v\n%s", x.r.Method, x.r.URL.Path, v, debug.Stack())
-	}
-	x.log.end(EndAborted) // unless the plan has ended it
-	if v != nil {
-		panic(http.ErrAbortHandler)
-	}
 }
 
 // execute does the steps in turn.
 func (x *run) execute(plan []Step) {
 	for i, st := range plan {
 		x.log.update(func(e *Exchange) { e.Plan, e.at = plan, i })
-		if st == Handle && i == len(plan)-1 {
+		x.by.step, x.last = i+1, i == len(plan)-1
+		if st == Handle && x.last {
 			x.stream()
 			return
 		}
@@ -84,6 +80,10 @@ func (x *run) execute(plan []Step) {
 			x.log.end(end)
 			panic(http.ErrAbortHandler)
 		}
+	}
+	if x.raw.conn != nil {
+		x.step(Close)
+		panic(http.ErrAbortHandler)
 	}
 	x.finish()
 }
@@ -98,10 +98,21 @@ func (x *run) step(st Step) EndState {
 		return x.handle()
 	case opDelay:
 		return x.delay(time.Duration(st.n))
+	case opLatency:
+		return x.latency(st)
 	case opStatus:
 		return x.status(st)
+	case opInformational:
+		return x.informational(st)
 	case opSend:
 		return x.send(int(st.n))
+	case opSendRaw:
+		return x.sendRaw(st, []byte(st.text))
+	case opSlow:
+		x.pace.bytes, x.pace.every = int(st.n), st.every
+		return Running
+	case opMalformed:
+		return x.malformed(st)
 	case opReset:
 		x.log.end(EndReset)
 		x.conn.abort()
@@ -110,6 +121,10 @@ func (x *run) step(st Step) EndState {
 		x.log.end(EndClosed)
 		x.conn.finish()
 		return EndClosed
+	case opResetStream:
+		return x.resetStream(st)
+	case opGoAway:
+		return x.goAway(st)
 	default: // opHang
 		return x.hang()
 	}
@@ -133,19 +148,32 @@ func (x *run) gone() EndState {
 	if x.srv.life.Err() != nil {
 		return EndReleased
 	}
+	if fate := x.srv.journal.fateOf(x.conn, x.log.x.Stream); fate != Running {
+		return fate
+	}
 	return EndClientGone
 }
 
-// left reports whether the client is known to be gone. net/http looks for that
-// once the whole request has been read.
+// admit turns a request away whose client was told so before it arrived.
+func (x *run) admit() {
+	if fate := x.srv.journal.fateOf(x.conn, x.log.x.Stream); fate != Running {
+		x.log.end(fate)
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// left reports whether the client is known to be gone, or about to be cut off.
+// net/http looks for the first once the whole request has been read.
 func (x *run) left() bool {
 	select {
 	case <-x.r.Context().Done():
-		return true
+		return !x.streamEnded()
 	case <-x.conn.gone():
 		return true
+	case <-x.srv.life.Done(): // of which the context hears a little later
+		return true
 	default:
-		return false
+		return x.srv.journal.fateOf(x.conn, x.log.x.Stream) != Running
 	}
 }
 
@@ -171,6 +199,15 @@ func (x *run) status(st Step) EndState {
 	return Running
 }
 
+func (x *run) latency(st Step) EndState {
+	d := st.dist.pick(x.by)
+	x.log.update(func(e *Exchange) {
+		e.Latency += d
+		e.drawn = append(e.drawn, d)
+	})
+	return x.delay(d)
+}
+
 func (x *run) delay(d time.Duration) EndState {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -183,6 +220,10 @@ func (x *run) delay(d time.Duration) EndState {
 }
 
 func (x *run) hang() EndState {
+	if x.raw.conn != nil {
+		io.Copy(io.Discard, x.raw.conn) // ends when either side closes the connection
+		return x.gone()
+	}
 	select {
 	case <-x.r.Context().Done(): // the client has gone, or Close was called
 	case <-x.conn.gone():
@@ -190,66 +231,14 @@ func (x *run) hang() EndState {
 	return x.gone()
 }
 
-// send sends the held response up to the n-th byte of its body.
-func (x *run) send(n int) EndState {
-	if x.left() {
-		return x.gone()
-	}
-	if x.write(n) != nil || http.NewResponseController(x.w).Flush() != nil {
-		return x.gone()
-	}
-	return Running
-}
-
-// finish sends what is left of the held response. net/http does the last
-// flush, when the record is complete, and closes the connection if the handler
-// had declared a longer body.
-func (x *run) finish() {
-	if x.left() {
-		x.log.end(x.gone())
-		panic(http.ErrAbortHandler)
-	}
-	end := EndOK
-	if x.held.short {
-		end = EndClosed
-	}
-	x.log.end(end)
-	if x.write(x.held.body.Len()) != nil {
-		x.log.update(func(e *Exchange) { e.End = x.gone() })
-		panic(http.ErrAbortHandler)
-	}
-	x.held.writeTrailers(x.w)
-}
-
-// write records, and then writes, the held response up to the n-th byte of its body.
-func (x *run) write(n int) error {
-	first := x.sent < 0
-	from := max(x.sent, 0)
-	x.sent = max(from, min(n, x.held.body.Len()))
-	x.log.update(func(e *Exchange) {
-		e.Status, e.Bytes = x.held.status, int64(x.sent)
-		switch {
-		case x.sent == x.held.body.Len() && !x.held.short:
-			e.Sent = SentComplete
-		case x.sent == 0:
-			e.Sent = SentHeaders
-		default:
-			e.Sent = SentPartial
-		}
-	})
-	if first {
-		x.held.writeHeader(x.w)
-	}
-	if from == x.sent {
-		return nil // also where no body is allowed
-	}
-	_, err := x.w.Write(x.held.body.Bytes()[from:x.sent])
-	return err
-}
-
 // stream lets the handler answer by itself.
 func (x *run) stream() {
-	x.call(&tap{ResponseWriter: x.w, log: x.log})
+	direct := &tap{ResponseWriter: x.w, log: x.log}
+	if x.pace.bytes > 0 {
+		x.dribble(direct)
+	} else {
+		x.call(direct)
+	}
 	x.readRest()
 	end := x.streamed()
 	x.log.end(end)
@@ -288,8 +277,14 @@ func (x *run) readRest() {
 	}
 }
 
-// call runs the handler.
+// call runs the handler. Idempotent says by itself whether it runs the one in it.
 func (x *run) call(w http.ResponseWriter) {
-	x.log.update(func(e *Exchange) { e.Handled = true })
+	if !x.log.mayHandle(x.conn) {
+		x.log.end(EndRefused)
+		panic(http.ErrAbortHandler)
+	}
+	if _, decides := x.srv.handler.(*idempotent); !decides {
+		x.log.update(func(e *Exchange) { e.Handled = true })
+	}
 	x.srv.handler.ServeHTTP(w, x.r)
 }

@@ -2,18 +2,31 @@ package httptestx
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"net"
 	"net/http"
 	"sync"
-	"testing"
 	"time"
 )
 
-// memURL is the URL of a server in memory. Names below .test never resolve (RFC
+// The URLs of a server in memory. Names below .test never resolve (RFC
 // 6761), so a client that is not connected to the server fails at once.
-const memURL = "http://httptestx.test"
+const (
+	memURL    = "http://httptestx.test"
+	memTLSURL = "https://httptestx.test"
+)
 
-// Server is an HTTP/1.1 server that misbehaves on demand. It is safe for
+// TB is what a server needs of a test: [testing.TB] has it, and a program can.
+type TB interface {
+	Helper()
+	Cleanup(func())
+	Logf(format string, args ...any)
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any) // does not return
+}
+
+// Server is an HTTP server that misbehaves on demand. It is safe for
 // concurrent use.
 type Server struct {
 	// URL is the base URL, without a trailing slash. [Server.Start] changes it.
@@ -24,29 +37,37 @@ type Server struct {
 	// as in net/http.
 	Config *http.Server
 
-	t        testing.TB
+	// TLS may be set until Start or the first connection, as Config may. Without
+	// certificates in it the server has one for each name that a client asks for.
+	TLS *tls.Config
+
+	t        TB
 	settings settings
 	began    time.Time // what Between counts from
 	journal  *journal
 	client   *http.Client
-	memory   *memListener // used unless Start is called
+	roots    *x509.CertPool // that the client trusts
+	memory   *memListener   // used unless Start is called
 
 	life    context.Context // ends when Close is called
 	endLife context.CancelFunc
 
 	// mu guards what follows. It is never held while user code runs.
-	mu       sync.Mutex
-	idle     sync.Cond     // running or serving went down
-	listener net.Listener  // nil before the start
-	handler  http.Handler  // set at the start, constant then
-	served   chan struct{} // closed when the accept loop has ended
-	closed   bool
-	conns    map[*conn]bool // all that were accepted, hijacked ones included
-	accepted int            // connections so far
-	running  int            // requests in serve
-	serving  int            // connections that net/http serves
-	rules    []*activeRule  // only ever appended to
-	begun    []*beginning   // calls of On
+	mu        sync.Mutex
+	idle      sync.Cond     // running or serving went down
+	listener  net.Listener  // nil before the start
+	handler   http.Handler  // set at the start, constant then
+	tls       *tls.Config   // same; nil in cleartext
+	http2     bool          // same
+	served    chan struct{} // closed when the accept loop has ended
+	closed    bool
+	conns     map[*conn]bool // all that were accepted, hijacked ones included
+	accepted  int            // connections so far
+	running   int            // requests in serve
+	serving   int            // connections that net/http serves
+	rules     []*activeRule  // only ever appended to
+	connRules []*activeRule  // same
+	begun     []*beginning   // calls of On and OnConn
 }
 
 // NewServer returns a server for h, in memory until [Server.Start] is called.
@@ -55,7 +76,7 @@ type Server struct {
 // reported to t: a handler that panicked (other than with [http.ErrAbortHandler]),
 // a rule that was begun and never given a plan, and with [Strict] rules
 // that were not used up.
-func NewServer(t testing.TB, h http.Handler, opts ...Option) *Server {
+func NewServer(t TB, h http.Handler, opts ...Option) *Server {
 	t.Helper()
 	s := &Server{
 		URL:      memURL,
@@ -72,44 +93,15 @@ func NewServer(t testing.TB, h http.Handler, opts ...Option) *Server {
 	}
 	s.idle.L = &s.mu
 	s.life, s.endLife = context.WithCancel(context.Background())
-	s.client = &http.Client{Transport: &http.Transport{DialContext: s.DialContext}}
+	s.client = s.newClient()
+	if s.settings.tls {
+		s.URL, s.memory.port = memTLSURL, 443
+	}
 	t.Cleanup(func() {
 		s.Close()
 		s.report()
 	})
 	return s
-}
-
-// Start listens on a port of the loopback interface that the system chooses,
-// instead of in memory, and sets URL. It must come before the first connection.
-func (s *Server) Start() {
-	s.t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		ln, err = net.Listen("tcp6", "[::1]:0")
-	}
-	if err != nil {
-		s.t.Fatalf("httptestx: Start: %v", err)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.listener != nil || s.closed {
-		ln.Close()
-		s.t.Fatalf("httptestx: Start must come before the first connection, and once")
-	}
-	s.URL = "http://" + ln.Addr().String()
-	s.serveOn(ln)
-}
-
-// serveOn starts the accept loop. The caller holds mu.
-func (s *Server) serveOn(ln net.Listener) {
-	s.listener = ln
-	s.hook()
-	s.served = make(chan struct{})
-	go func() {
-		defer close(s.served)
-		s.Config.Serve(listener{ln, s})
-	}()
 }
 
 // Client returns a client for the server, the same at each call. Its
@@ -121,13 +113,18 @@ func (s *Server) Client() *http.Client { return s.client }
 // an [http.Transport] of the user's own. After Close the connection is refused.
 func (s *Server) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	s.mu.Lock()
+	var err error
 	if s.listener == nil && !s.closed {
-		s.serveOn(s.memory)
+		err = s.serveOn(s.memory)
 	}
 	ln := s.listener
 	s.mu.Unlock()
+	if err != nil {
+		s.t.Errorf("httptestx: %v", err)
+		return nil, err
+	}
 	if ln == nil || ln == s.memory {
-		return s.memory.dial(ctx)
+		return s.dialMemory(ctx, addr)
 	}
 	var d net.Dialer
 	return d.DialContext(ctx, ln.Addr().Network(), ln.Addr().String())
@@ -150,19 +147,14 @@ func (s *Server) Wait(n int) []Exchange {
 // report tells the test about rules that were not used as they should.
 func (s *Server) report() {
 	s.t.Helper()
+	if s.settings.strict {
+		defer s.reportUnmet() // when the lock is free
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, b := range s.begun {
 		if !b.used {
 			s.t.Errorf("httptestx: %s has no plan: end it with Do, Script or Func", b.words)
-		}
-	}
-	if !s.settings.strict {
-		return
-	}
-	for _, r := range s.rules {
-		if unmet := r.unmet(); unmet != "" {
-			s.t.Errorf("httptestx: %s (Strict)", unmet)
 		}
 	}
 }

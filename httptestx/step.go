@@ -10,9 +10,11 @@ import (
 // Step is one thing the server does with a request. Steps are values: they can
 // be compared with == and printed. The zero Step is invalid.
 type Step struct {
-	op   op
-	n    int64  // nanoseconds of a delay, status code, bytes to send
-	text string // header lines of a status; what is wrong with an invalid step
+	op    op
+	n     int64         // nanoseconds of a delay, status code, bytes to send, kind of malformation
+	text  string        // header lines of a status; raw bytes; what is wrong with an invalid step
+	every time.Duration // between the pieces of Slow
+	dist  Dist          // of Latency
 }
 
 // op is the kind of a [Step].
@@ -29,6 +31,17 @@ const (
 	opReset
 	opClose
 	opHang
+	opLatency
+	opInformational
+	opSendRaw
+	opSlow
+	opMalformed
+	opResetStream
+	opGoAway
+	opRefuse
+	opAccept
+	opNoSuchHost
+	opHandshakeFail
 )
 
 // The steps without parameters.
@@ -45,8 +58,13 @@ var (
 	// hijacking is not supported.
 	Handle = Step{op: opHandle}
 
-	// Reset ends the plan and the connection with a TCP RST. What was sent
-	// before stays readable for the client.
+	// SendHeaders sends the status line and the headers of the held response, and
+	// nothing of its body. It is the same step as Send(0).
+	SendHeaders = Step{op: opSend}
+
+	// Reset ends the plan and the connection with a TCP RST, also under TLS. What
+	// was sent before stays readable for the client. On HTTP/2 other requests on the connection end
+	// with it, as they do with Close.
 	Reset = Step{op: opReset}
 
 	// Close ends the plan and the connection in an orderly way: a FIN is sent,
@@ -80,25 +98,32 @@ func Delay(d time.Duration) Step {
 // The whole request is read first, except if the client waits for a "100
 // Continue" before it sends the body.
 func Status(code int, kv ...string) Step {
-	switch {
-	case code < 200 || code > 999:
-		return invalid("status(%d): not a final status code, 200 to 999", code)
-	case len(kv)%2 != 0:
-		return invalid("status(%d): header %q has no value", code, kv[len(kv)-1])
+	name := fmt.Sprintf("status(%d)", code)
+	if code < 200 || code > 999 {
+		return invalid("%s: not a final status code, 200 to 999", name)
+	}
+	return withHeader(Step{op: opStatus, n: int64(code)}, name, kv)
+}
+
+// withHeader puts header names and values into a step; name is for the complaint.
+func withHeader(s Step, name string, kv []string) Step {
+	if len(kv)%2 != 0 {
+		return invalid("%s: header %q has no value", name, kv[len(kv)-1])
 	}
 	lines := make([]string, 0, len(kv)/2)
 	for i := 0; i < len(kv); i += 2 {
-		name, value := kv[i], kv[i+1]
-		if name == "" || strings.ContainsAny(name, ": \r\n") || strings.ContainsAny(value, "\r\n") {
-			return invalid("status(%d): malformed header %q: %q", code, name, value)
+		field, value := kv[i], kv[i+1]
+		if field == "" || strings.ContainsAny(field, ": \r\n") || strings.ContainsAny(value, "\r\n") {
+			return invalid("%s: malformed header %q: %q", name, field, value)
 		}
-		lines = append(lines, http.CanonicalHeaderKey(name)+": "+value)
+		lines = append(lines, http.CanonicalHeaderKey(field)+": "+value)
 	}
-	return Step{op: opStatus, n: int64(code), text: strings.Join(lines, "\n")}
+	s.text = strings.Join(lines, "\n")
+	return s
 }
 
 // Send sends the status line, the headers and the body of the held response up
-// to its n-th byte; Send(0) sends the headers only, and bytes that an earlier
+// to its n-th byte; Send(0) is [SendHeaders], and bytes that an earlier
 // Send has sent are not repeated. The response says its full length, so that a
 // client can tell that the rest is missing.
 func Send(n int) Step {
@@ -123,15 +148,32 @@ func (s Step) String() string {
 	case opDelay:
 		return fmt.Sprintf("delay(%v)", time.Duration(s.n))
 	case opStatus:
-		return fmt.Sprintf("status(%s)", strings.Join(append([]string{fmt.Sprint(s.n)}, s.headerLines()...), ", "))
+		return "status" + s.codeWords()
+	case opInformational:
+		return "informational" + s.codeWords()
 	case opSend:
+		if s.n == 0 {
+			return "sendheaders"
+		}
 		return fmt.Sprintf("send(%d)", s.n)
+	case opLatency:
+		return fmt.Sprintf("latency(%v)", s.dist)
+	case opSendRaw:
+		return fmt.Sprintf("sendraw(%s)", rawWords(s.text))
+	case opSlow:
+		return fmt.Sprintf("slow(%d, %v)", s.n, s.every)
+	case opMalformed:
+		return fmt.Sprintf("malformed(%v)", Malformation(s.n))
 	case opReset:
 		return "reset"
 	case opClose:
 		return "close"
 	case opHang:
 		return "hang"
+	case opResetStream, opGoAway:
+		return s.http2Words()
+	case opRefuse, opAccept, opNoSuchHost, opHandshakeFail:
+		return s.connWords()
 	case opInvalid:
 		return s.text
 	}
@@ -140,7 +182,32 @@ func (s Step) String() string {
 
 // terminal reports whether nothing can follow s in a plan.
 func (s Step) terminal() bool {
-	return s.op == opReset || s.op == opClose || s.op == opHang
+	return s.op == opReset || s.op == opClose || s.op == opHang || s.op == opResetStream || s.refuses()
+}
+
+// raw reports whether s takes the connection away from net/http, so that only
+// raw bytes can follow.
+func (s Step) raw() bool {
+	return s.op == opSendRaw || s.op == opMalformed && Malformation(s.n) != Gzip
+}
+
+// needsNoHTTP reports whether s can follow raw bytes.
+func (s Step) needsNoHTTP() bool {
+	switch s.op {
+	case opDelay, opLatency, opSendRaw, opSlow, opReset, opClose, opHang:
+		return true
+	}
+	return false
+}
+
+// answers reports whether s is, or replaces, a response.
+func (s Step) answers() bool {
+	return s.op == opHandle || s.op == opStatus || s.op == opMalformed || s.op == opSendRaw
+}
+
+// codeWords renders a status code with its header fields.
+func (s Step) codeWords() string {
+	return fmt.Sprintf("(%s)", strings.Join(append([]string{fmt.Sprint(s.n)}, s.headerLines()...), ", "))
 }
 
 func (s Step) headerLines() []string {
@@ -150,7 +217,7 @@ func (s Step) headerLines() []string {
 	return strings.Split(s.text, "\n")
 }
 
-// header returns the header fields of a status.
+// header returns the header fields of a status, final or informational.
 func (s Step) header() http.Header {
 	h := make(http.Header)
 	for _, line := range s.headerLines() {

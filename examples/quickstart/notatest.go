@@ -3,13 +3,11 @@ package main
 import (
 	"fmt"
 	"log"
-	"testing"
 )
 
 // notATest stands in for the test that httptestx is made for. In a test there is a t, and nothing of this is needed.
 type notATest struct {
-	testing.TB // nil: the methods below are all that httptestx calls
-	cleanups   []func()
+	cleanups []func()
 }
 
 func (t *notATest) Helper() {}
