@@ -30,7 +30,8 @@ type EndpointPolicy struct {
 }
 
 // An Endpoint is one place that can serve all calls. A call's request keeps its path and query, which come after those of
-// the endpoint; scheme, host and Host header are the endpoint's.
+// the endpoint; scheme, host and Host header are the endpoint's. The Location of a redirect within the endpoint is
+// translated back; addresses in other headers and in bodies are not.
 type Endpoint struct {
 	// URL is the base: http or https, a host, and what path and query begin with, if anything.
 	URL string `json:"url"`

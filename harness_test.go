@@ -45,10 +45,10 @@ func loopback(t *testing.T, h http.Handler) *world {
 	return w
 }
 
-func newWorld(t *testing.T, h http.Handler) *world {
+func newWorld(t *testing.T, h http.Handler, options ...httptestx.Option) *world {
 	w := &world{T: t, registry: resilient.NewRegistry()}
 	t.Cleanup(w.nothingHeld) // after the server's own cleanup, which ends what hangs
-	w.Server = httptestx.NewServer(t, h)
+	w.Server = httptestx.NewServer(t, h, options...)
 	return w
 }
 

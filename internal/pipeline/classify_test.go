@@ -96,7 +96,7 @@ func newCall(t *testing.T, c Config) *call {
 	clock := clockwork.NewFakeClock()
 	c.Clock = clock
 	return &call{
-		Pipeline: &Pipeline{Config: c},
+		Pipeline: &Pipeline{Config: c, lasting: &lasting{}},
 		req:      req,
 		ctx:      t.Context(),
 		state:    &State{Clock: clock, Epoch: clock.Now()},

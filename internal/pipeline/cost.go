@@ -73,8 +73,25 @@ func (k *call) glimpse() (r *http.Request, done func()) {
 	r = k.req.WithContext(k.ctx)
 	r.Header = k.header
 	body := k.body.glimpse()
+	if body != http.NoBody {
+		body = &copied{ReadCloser: body}
+	}
 	r.Body, r.GetBody = body, nil
 	return r, func() { _ = body.Close() }
+}
+
+// A copied body is closed once, whoever does.
+type copied struct {
+	io.ReadCloser
+	closed bool
+}
+
+func (c *copied) Close() error {
+	if c.closed {
+		return nil
+	}
+	c.closed = true
+	return c.ReadCloser.Close()
 }
 
 // charged notes that an attempt has taken tokens.

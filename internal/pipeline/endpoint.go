@@ -87,7 +87,7 @@ func (e *Endpoint) translate(resp *http.Response, sent, asked *url.URL) {
 		return
 	}
 	to, err := sent.Parse(location)
-	if err != nil || to.Scheme != e.URL.Scheme || to.Host != e.URL.Host {
+	if err != nil || origin(to) != origin(e.URL) {
 		return
 	}
 	rest, below := strings.CutPrefix(to.EscapedPath(), e.prefix())
@@ -96,8 +96,31 @@ func (e *Endpoint) translate(resp *http.Response, sent, asked *url.URL) {
 	}
 	back := *to
 	back.Scheme, back.Host, back.User = asked.Scheme, asked.Host, nil
+	back.RawQuery = e.ownQuery(to.RawQuery)
 	back.RawPath = rest
 	if back.Path, err = url.PathUnescape(rest); err == nil {
 		resp.Header.Set("Location", back.String())
 	}
+}
+
+// ownQuery is a query without the base's, with which it begins if the server has kept it.
+func (e *Endpoint) ownQuery(q string) string {
+	rest, has := strings.CutPrefix(q, e.URL.RawQuery)
+	switch {
+	case !has || e.URL.RawQuery == "":
+	case rest == "":
+		return ""
+	case rest[0] == '&':
+		return rest[1:]
+	}
+	return q
+}
+
+// origin is scheme, host and port, in one form however they are written.
+func origin(u *url.URL) string {
+	scheme, port := strings.ToLower(u.Scheme), u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[scheme]
+	}
+	return scheme + "://" + strings.ToLower(u.Hostname()) + ":" + port
 }

@@ -25,6 +25,8 @@ func limitRate(c RateConfig) stage {
 			defer func() { // also if it panics
 				if k.sent == sent || k.unsent() {
 					k.refund(k.state.Now())
+				} else {
+					k.charge.prior = nil // it stands
 				}
 			}()
 			return next(k)

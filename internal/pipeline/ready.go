@@ -17,10 +17,10 @@ func (k *call) soonest() (time.Duration, Reason) {
 	if k.endpoint == nil {
 		return k.readyIn(k.lane)
 	}
-	best, why := forever, ReasonCircuitOpen
+	asked, best, why := false, forever, ReasonCircuitOpen
 	for i := range k.places() {
-		if wait, reason := k.readyIn(k.Route.Endpoints[i].Lane); wait < best {
-			best, why = wait, reason
+		if wait, reason := k.readyIn(k.Route.Endpoints[i].Lane); wait < best || !asked {
+			asked, best, why = true, wait, reason
 		}
 	}
 	return best, why

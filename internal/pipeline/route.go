@@ -77,12 +77,19 @@ func route(c RouteConfig) stage {
 				}
 			}
 			if k.sent > 0 {
-				t.causes = append(t.causes, k.problem())
+				t.causes = append(t.causes, lastFailure{k.problem()})
 			}
 			return nil, k.reject(GateEndpoints, t.soonest, t.causes...)
 		}
 	}
 }
+
+// A lastFailure is what the call itself has met before, wherever.
+type lastFailure struct{ error }
+
+func (e lastFailure) Error() string { return "last failure: " + e.error.Error() }
+
+func (e lastFailure) Unwrap() error { return e.error }
 
 // A tour is what came of asking all endpoints in vain.
 type tour struct {
@@ -105,11 +112,11 @@ func (t *tour) refused(i int, r refusal) {
 // strays reports whether the request follows a redirect to somewhere else, which is
 // none of the endpoints' business.
 func (k *call) strays() bool {
-	from := k.req.Response
-	if from == nil || from.Request == nil || from.Request.URL == nil {
-		return false
+	first := k.req
+	for first.Response != nil && first.Response.Request != nil {
+		first = first.Response.Request
 	}
-	return k.req.URL.Host != from.Request.URL.Host || k.req.URL.Scheme != from.Request.URL.Scheme
+	return first != k.req && first.URL != nil && origin(first.URL) != origin(k.req.URL)
 }
 
 // setOut decides once where the call begins.
