@@ -130,6 +130,7 @@ func (r reader) endpoints(list *[]Endpoint, e element) {
 		r.refuseElement(e, "must be a list of objects")
 		return
 	}
+	before := *list
 	*list = make([]Endpoint, len(raws))
 	at := 0
 	for i, raw := range raws {
@@ -142,6 +143,16 @@ func (r reader) endpoints(list *[]Endpoint, e element) {
 		to := &(*list)[i]
 		fields := []setting{{"url", &to.URL, nil}, {"name", &to.Name, nil}, {"weight", &to.Weight, nil}}
 		r.members(item, []string{"url", "name", "weight"}, func(i int, e element) { r.set(fields[i], e) })
+		to.inherit(before)
+	}
+}
+
+// inherit takes over what a document can't say from the endpoint that had the name before.
+func (e *Endpoint) inherit(before []Endpoint) {
+	for _, b := range before {
+		if b.name() == e.name() {
+			e.Header, e.Rewrite = b.Header, b.Rewrite
+		}
 	}
 }
 

@@ -112,8 +112,10 @@ func mishaps() []mishap {
 		},
 		{
 			name: "no certificate of the client's", on: encrypted,
-			serve: func(s *httptestx.Server) { s.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert, MaxVersion: tls.VersionTLS12} }, //nolint:gosec // the default is fine
-			err:   says("remote error"), conclusion: resilient.Unprocessed, permanent: true,
+			serve: func(s *httptestx.Server) {
+				s.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert, MaxVersion: tls.VersionTLS12}
+			}, //nolint:gosec // the default is fine
+			err: says("remote error"), conclusion: resilient.Unprocessed, permanent: true,
 		},
 		{name: "reset while waiting for 100", wait: true, plan: step(httptestx.Reset), err: lost, conclusion: resilient.Unprocessed},
 		{name: "stream refused", on: onHTTP2, plan: step(httptestx.RefuseStream), err: says("REFUSED_STREAM"), conclusion: resilient.Unprocessed},

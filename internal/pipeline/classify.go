@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"slices"
 
 	"github.com/a-seed-e0941262/resilient/internal/gate"
 	"github.com/cenkalti/backoff/v5"
@@ -38,6 +39,9 @@ func (k *call) answered(a *attempt, resp *http.Response) outcome {
 	o.Response = resp
 	o.Transient = transientStatus(resp.StatusCode)
 	o.Conclusion = statusConclusion(resp.StatusCode)
+	if o.Conclusion == Unprocessed && o.Sends > 1 {
+		o.Conclusion = Unknown // it is an answer to the last send, and an earlier one may have been processed
+	}
 	if o.Transient {
 		o.health = gate.Failure
 	} else {
@@ -102,12 +106,13 @@ func (k *call) failed(a *attempt, err error) outcome {
 }
 
 // refused reports that the server has said that it did not look at the request:
-// in HTTP/2's own words, or by a TLS alert on a new connection, where it is an
-// answer to the handshake. On an older one it may come in the middle of anything.
+// in HTTP/2's own words, or by a TLS alert about the client's certificate on a new
+// connection, where it is the last answer to the handshake. On an older one it may
+// come in the middle of anything, and so may any other alert.
 // It is an answer to one send: of several, and of those that were not seen, an
 // earlier one may have been processed.
 func (a *attempt) refused(err error) bool {
-	return a.seen.got.Load() == 1 && (refused(err) || alerted(err) && !a.seen.reused.Load())
+	return a.seen.got.Load() == 1 && (refused(err) || unwelcome(err) && !a.seen.reused.Load())
 }
 
 // final reports that a function, or a transport, wants no retry: that says nothing
@@ -145,12 +150,6 @@ func permanent(err error) bool {
 	case errors.As(err, &dns):
 		return dns.IsNotFound
 	}
-	return alerted(err)
-}
-
-// alerted reports a TLS alert: the peer does not talk to us at all. In TLS 1.3
-// the answer to the handshake may come when the request has been written.
-func alerted(err error) bool {
-	var op *net.OpError
-	return errors.As(err, &op) && op.Op == "remote error"
+	text, ok := alert(err)
+	return ok && !slices.Contains(passing, text)
 }

@@ -5,38 +5,38 @@ import "sync"
 // maxHomes is how many keys are remembered at least; twice as many at most.
 const maxHomes = 8192
 
-// homes remembers which endpoint has served a key. It has two halves: when the young
+// homes remembers which lane has served a key, for the endpoints may be others by the
+// next time. It has two halves: when the young
 // one is full it becomes the old one, whose keys are forgotten unless they were
 // asked for meanwhile.
 type homes struct {
 	mu         sync.Mutex
-	young, old map[string]int
+	young, old map[string]*Lane
 }
 
-// of is the endpoint that a key has to stay with, -1 if none is known.
-func (h *homes) of(key string) int {
+// of is the lane that a key has to stay with, nil if none is known.
+func (h *homes) of(key string) *Lane {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	i, ok := h.young[key]
-	if ok {
-		return i
+	if l := h.young[key]; l != nil {
+		return l
 	}
-	if i, ok = h.old[key]; !ok {
-		return -1
+	l := h.old[key]
+	if l != nil {
+		h.put(key, l)
 	}
-	h.put(key, i)
-	return i
+	return l
 }
 
-func (h *homes) set(key string, i int) {
+func (h *homes) set(key string, l *Lane) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.put(key, i)
+	h.put(key, l)
 }
 
-func (h *homes) put(key string, i int) {
+func (h *homes) put(key string, l *Lane) {
 	if _, known := h.young[key]; !known && len(h.young) >= maxHomes || h.young == nil {
-		h.young, h.old = make(map[string]int), h.young
+		h.young, h.old = make(map[string]*Lane), h.young
 	}
-	h.young[key] = i
+	h.young[key] = l
 }

@@ -2,6 +2,8 @@ package pipeline
 
 import (
 	"errors"
+	"net"
+	"slices"
 	"strings"
 )
 
@@ -63,3 +65,32 @@ var refusals = []struct{ begins, ends string }{
 	{"http2: client conn could not be established", ""},
 	{cannotRewind, ""},
 }
+
+// alert is what a TLS alert from the peer says. Its type is not exported.
+func alert(err error) (text string, ok bool) {
+	var op *net.OpError
+	if !errors.As(err, &op) || op.Op != "remote error" {
+		return "", false
+	}
+	return strings.TrimPrefix(op.Err.Error(), "tls: "), true
+}
+
+// unwelcome reports an alert that the peer does not talk to us, by its words on our
+// certificate. In TLS 1.3 it may come when the request has been written, but before
+// anything of that was read.
+func unwelcome(err error) bool {
+	text, ok := alert(err)
+	return ok && slices.Contains(unwelcomes, text)
+}
+
+//nolint:gochecknoglobals // only read
+var (
+	unwelcomes = []string{
+		"bad certificate", "unsupported certificate", "revoked certificate", "expired certificate", "unknown certificate",
+		"unknown certificate authority", "access denied", "certificate required",
+	}
+	// Alerts after which another connection may do better.
+	passing = []string{
+		"internal error", "bad record MAC", "decryption failed", "record overflow", "unexpected message", "user canceled", "close notify",
+	}
+)

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"math/bits"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -130,9 +131,14 @@ func (k *call) setOut() {
 	}
 	if f := k.Route.Key; f != nil {
 		if k.stickTo = f(k.req); k.stickTo != "" {
-			k.home = k.homes.of(k.stickTo)
+			k.home = k.placeOf(k.homes.of(k.stickTo))
 		}
 	}
+}
+
+// placeOf is the endpoint of a lane, -1 if it is none of them.
+func (k *call) placeOf(l *Lane) int {
+	return slices.IndexFunc(k.Route.Endpoints, func(e Endpoint) bool { return e.Lane == l })
 }
 
 // places yields the endpoints in the order in which the attempt is to try them: those
@@ -173,7 +179,7 @@ func (k *call) visit(i int, next handler) (*http.Response, error) {
 	resp, err := next(k)
 	if k.sent != sent {
 		k.been(i)
-		k.learn(i)
+		k.learn()
 	}
 	return resp, err
 }
@@ -203,7 +209,7 @@ func (k *call) turnAway(g Gate, after time.Duration, causes ...error) error {
 // learn draws from the attempt's outcome what concerns the next ones: an endpoint
 // that says when to come again is left alone until then, and what has to stay with
 // the one that served it is noted.
-func (k *call) learn(i int) {
+func (k *call) learn() {
 	resp := k.last.Response
 	switch {
 	case resp == nil:
@@ -212,7 +218,7 @@ func (k *call) learn(i int) {
 			k.lane.Throttle.Extend(k.state.Now(), min(d, tooFar))
 		}
 	case k.stickTo != "" && resp.StatusCode < http.StatusBadRequest:
-		k.homes.set(k.stickTo, i)
+		k.homes.set(k.stickTo, k.lane)
 	}
 }
 
