@@ -206,7 +206,7 @@ func (d *bucketDuel) pause() time.Duration {
 
 func TestBucketAgreesWithFractions(t *testing.T) {
 	t.Parallel()
-	const schedules, steps = 250, 300
+	const schedules, steps = 120, 300
 	for seed := range uint64(schedules) {
 		d := newBucketDuel(is.New(t), rand.New(rand.NewPCG(seed, 3)).Int64N)
 		for range steps {

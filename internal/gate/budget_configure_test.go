@@ -54,17 +54,17 @@ func TestBudgetKeepsRetriesAtLeastAsLongAsItsNewWindow(t *testing.T) {
 	c := conservative()
 	b := gate.NewBudget(c)
 	request(b, 0, 100)
-	is.Equal(retries(b, 0, 4), 4)
+	is.Equal(retries(b, 0, 4), 4) // of ten
 	request(b, 20*sec+500*ms, 100)
-	is.Equal(retries(b, 20*sec+500*ms, 3), 3)
-	c.Window = 6 * sec // buckets of 200 ms
+	is.Equal(retries(b, 20*sec+500*ms, 3), 3) // of the sixteen that are left
+	c.Window = 6 * sec                        // buckets of 200 ms
 	b.Configure(25*sec, c)
 	is.Equal(b.State(25*sec), gate.BudgetState{100, 3, 10, gate.Enforcing})              // what is older has left, requests and retries alike
 	is.Equal(b.State(27*sec-1), gate.BudgetState{100, 3, 10, gate.Enforcing})            // six seconds and one bucket from the end of the old bucket
 	is.Equal(b.State(27*sec), gate.BudgetState{0, 0, gate.Unlimited, gate.BelowMinimum}) // and no longer
 
 	request(b, 27*sec, 100)
-	is.Equal(retries(b, 27*sec, 5), 5)
+	is.Equal(retries(b, 27*sec, 5), 5) // of ten
 	c.Window = time.Minute
 	b.Configure(28*sec, c)
 	is.Equal(b.State(27*sec+time.Minute).Retries, uint64(5)) // as long as if it had been so from the start

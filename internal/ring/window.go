@@ -51,8 +51,8 @@ type Mark uint64
 // Read and AddRetry, the decision stands for the window of Read, and the retry is booked in the newer bucket, where it
 // stays longer.
 //
-// Nobody waits for anybody: Read begins anew only after a rotation, and a failed AddRetry means that another retry was
-// admitted.
+// Nobody waits for anybody: Read begins anew only after a rotation or a change of the span, and a failed AddRetry means
+// that another retry was admitted.
 //
 // # Why it stays so when the span changes
 //

@@ -113,11 +113,11 @@ func TestWindowChangeOfTermsDoesNotMakeReadingAllocate(t *testing.T) {
 	is := is.New(t)
 	w := ring.NewWindow(30 * sec)
 	w.Configure(0, sec, &struct{ n int }{1})
-	is.Equal(testing.AllocsPerRun(100, func() {
+	is.Equal(testing.AllocsPerRun(100, func() { // a reading with terms allocates
 		w.AddRequest(0)
 		_, mark, _ := w.ReadTerms(0)
 		w.AddRetry(mark)
-	}), 0.0) // a reading with terms allocates
+	}), 0.0)
 }
 
 func TestWindowAgreesWithAListOfEventsWhileItsSpanChanges(t *testing.T) {
