@@ -1,0 +1,8 @@
+package main
+
+import (
+	"io"
+	"testing"
+)
+
+func TestClaimsHold(t *testing.T) { run(t, io.Discard) }
