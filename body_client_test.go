@@ -39,7 +39,7 @@ func receiving(n int, got *[]received) http.Handler {
 // opaque hides what a reader is: net/http can't get a second one of it.
 func opaque(s string) io.Reader { return struct{ io.Reader }{strings.NewReader(s)} }
 
-// SPEC R8 and the bug families B03 and B06: each attempt has the whole body and
+// Each attempt has the whole body and
 // says the same of its length.
 func TestEveryAttemptSendsTheSameBody(t *testing.T) {
 	t.Parallel()
@@ -171,7 +171,7 @@ func TestGetBodyIsCalledForEachRetryAndItsBodiesAreClosed(t *testing.T) {
 }
 
 // A GetBody that can't give a body any more ends the retries with the response
-// that there is, not with an error about bodies (B04, B08).
+// that there is, not with an error about bodies.
 func TestGetBodyThatGivesNoneEndsTheRetries(t *testing.T) {
 	t.Parallel()
 	for name, getBody := range map[string]func() (io.ReadCloser, error){

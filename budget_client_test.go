@@ -45,7 +45,7 @@ func (w *world) calls(c *http.Client, n int) (attempts int) {
 	return w.arrived() - before
 }
 
-// SPEC B1, B2 and B6, step by step: below the minimum retries are free, and
+// Step by step: below the minimum retries are free, and
 // booked; from there on the ratio is in force, on the books as they are.
 func TestBudgetIsFreeBelowItsMinimumAndThenEnforced(t *testing.T) {
 	t.Parallel()
@@ -99,7 +99,6 @@ func TestBudgetOfZeroAllowsNoRetry(t *testing.T) {
 	})
 }
 
-// SPEC B4.
 func TestClientsOfOneNameShareABudget(t *testing.T) {
 	t.Parallel()
 	options := []resilient.BudgetOption{resilient.RetryRatio(0.5), resilient.MinimumThroughput(1)}
@@ -176,7 +175,7 @@ func TestAuthoritiesShareANamedBudget(t *testing.T) {
 	})
 }
 
-// SPEC 3: a call is in the books when its first attempt is sent, once, whatever
+// A call is in the books when its first attempt is sent, once, whatever
 // becomes of it; a retry when it is decided on, whether or not it is sent.
 func TestBudgetCountsCallsThatAreSentAndRetriesThatAreDecided(t *testing.T) {
 	t.Parallel()
@@ -263,7 +262,7 @@ func gone(w *world, c *http.Client, after time.Duration) error {
 	return err
 }
 
-// B43, and SPEC R3: a refusal costs nobody any time, and time alone mends it.
+// A refusal costs nobody any time, and time alone mends it.
 func TestBudgetComesBackWithTime(t *testing.T) {
 	t.Parallel()
 	bubble(t, always(503, "slow down"), func(w *world) {

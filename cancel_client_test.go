@@ -56,7 +56,7 @@ func departures() map[string]leaving {
 	}
 }
 
-// SPEC R7. The response's body stands still, so that reading it takes 100 ms and
+// The response's body stands still, so that reading it takes 100 ms and
 // the wait, which would have fitted, ends too late for the deadline.
 func TestCallerWhoLeavesDuringTheWaitIsToldWhatWasWaitedFor(t *testing.T) {
 	t.Parallel()

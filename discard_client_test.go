@@ -49,7 +49,7 @@ func (w *world) conns() []int {
 	return all
 }
 
-// SPEC R9 and the bug families B15 and B16: what is small is read to its end, so
+// What is small is read to its end, so
 // that the connection is used again; of what is large not much more than that is read.
 func TestConnectionOfADiscardedResponseIsUsedAgainIfItsBodyIsSmall(t *testing.T) {
 	t.Parallel()

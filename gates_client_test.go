@@ -198,7 +198,7 @@ func TestDeniedRetryHandsBackTheLastError(t *testing.T) {
 }
 
 // Each gate stands in the way of this call. One after the other is opened, and
-// the next one in the order of SPEC R1 is named.
+// the next one in that order is named.
 func TestGatesAreAskedInOrderAndTheBudgetLast(t *testing.T) {
 	t.Parallel()
 	all := []denied{}

@@ -20,7 +20,7 @@ func fast(p resilient.Preset) resilient.Builder {
 		Breaker(resilient.Off)
 }
 
-// The six examples of SPEC O5, on real sockets: what Conservative repeats, and
+// Six examples, on real sockets: what Conservative repeats, and
 // that Standard, which repeats whatever may pass, is told apart by them.
 func TestConservativeRepeatsAPostOnlyWhenItIsUnprocessed(t *testing.T) {
 	for _, c := range []struct {

@@ -82,7 +82,7 @@ func echoing() http.Handler {
 	})
 }
 
-// SPEC O9. It is what net/http does by itself where we let it. A Conservative
+// It is what net/http does by itself where we let it. A Conservative
 // client would not repeat this POST otherwise, nor would one without retries.
 func TestRequestOverADeadPooledConnectionIsSentAgainForFree(t *testing.T) {
 	t.Parallel()
@@ -231,7 +231,7 @@ func TestUploadThatWasCutOnAPooledConnectionIsSentAgain(t *testing.T) {
 	})
 }
 
-// SPEC O8: the server never gets more requests than are told of. Left to
+// The server never gets more requests than are told of. Left to
 // itself, net/http would send the keyed ones twice over a connection that was
 // used before.
 func TestServerGetsNoMoreRequestsThanAreToldOf(t *testing.T) {

@@ -176,7 +176,7 @@ func TestBackoffIsAskedOnceForEachRetry(t *testing.T) {
 	})
 }
 
-// SPEC A4: what somebody sets later on the built client works as on any client,
+// What somebody sets later on the built client works as on any client,
 // in the waits of which it knows nothing, too. A body that stands still costs the
 // 100 ms by which the wait then ends too late.
 func TestTimeoutSetLaterOnTheBuiltClientEndsAWait(t *testing.T) {

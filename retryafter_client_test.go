@@ -15,7 +15,7 @@ import (
 // asks is a plan that answers with 503 and these headers.
 func asks(kv ...string) []httptestx.Step { return httptestx.Plan(httptestx.Status(503, kv...)) }
 
-// SPEC R5. The backoff, which Retry-After replaces, is 7 s. A bubble's time
+// The backoff, which Retry-After replaces, is 7 s. A bubble's time
 // begins at a full second.
 func TestServerSaysWhenToComeAgain(t *testing.T) {
 	t.Parallel()

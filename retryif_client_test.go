@@ -14,7 +14,6 @@ import (
 	"github.com/matryer/is"
 )
 
-// SPEC R11.
 func TestRetryIfIsToldWhatAnAttemptEndedWith(t *testing.T) {
 	t.Parallel()
 	bubble(t, always(200, "ok"), func(w *world) {
@@ -153,7 +152,7 @@ func TestRetryIfCannotHoldACallerWhoLeaves(t *testing.T) {
 	}
 }
 
-// SPEC O6. dotnet/extensions#6548: a filter that knows the method only from the
+// dotnet/extensions#6548: a filter that knows the method only from the
 // response lets timeouts of a POST pass.
 func TestMethodsThatAreNotRetriedAreNotRetriedWhateverTheOutcome(t *testing.T) {
 	t.Parallel()

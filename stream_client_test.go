@@ -44,7 +44,7 @@ func lines(n int) string {
 	return s.String()
 }
 
-// SPEC T1 and B23: timeouts end at the headers.
+// Timeouts end at the headers.
 func TestBodyThatFlowsIsNotCutHoweverLongItTakes(t *testing.T) {
 	t.Parallel()
 	for name, b := range map[string]resilient.Builder{
@@ -135,7 +135,7 @@ func TestBodyIdleCountsFromTheLastByte(t *testing.T) {
 	})
 }
 
-// SPEC A4. From the call's beginning, retries included, to the last byte.
+// From the call's beginning, retries included, to the last byte.
 func TestTotalTimeoutCutsTheBodyIfItIncludesIt(t *testing.T) {
 	t.Parallel()
 	existing := func(w *world) *http.Client {

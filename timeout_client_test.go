@@ -20,7 +20,7 @@ func bounded(options ...resilient.TimeoutOption) resilient.Builder {
 	return resilient.New("orders").Defaults(resilient.None).Timeout(options...)
 }
 
-// SPEC T2. What is stalled is the server, or a transport that does not say by
+// What is stalled is the server, or a transport that does not say by
 // whom it was stopped, as HTTP/2 does not.
 func TestTimeoutSaysWhichOneItWas(t *testing.T) {
 	t.Parallel()
@@ -100,7 +100,7 @@ func TestAttemptTimeoutIsRetriedAndTheLastOneIsTold(t *testing.T) {
 	})
 }
 
-// SPEC T1: the total covers the attempts and the waits in between. It cuts what
+// The total covers the attempts and the waits in between. It cuts what
 // is running then, which is no failure of that attempt, and is not retried.
 func TestTotalTimeoutCoversAttemptsAndWaits(t *testing.T) {
 	t.Parallel()

@@ -15,7 +15,7 @@ import (
 	"github.com/matryer/is"
 )
 
-// SPEC T3. That no goroutine is left the bubble proves; of timers it thinks
+// That no goroutine is left the bubble proves; of timers it thinks
 // nothing.
 func TestNoTimerOutlivesACallHoweverItEnds(t *testing.T) {
 	t.Parallel()
@@ -101,7 +101,7 @@ func TestTimersAreStartedSparingly(t *testing.T) {
 	}
 }
 
-// SPEC T3. It is not parallel to others, for it counts goroutines.
+// It is not parallel to others, for it counts goroutines.
 func TestSuccessfulCallStartsNoGoroutine(t *testing.T) {
 	is := is.New(t)
 	w := newWorld(t, nil)

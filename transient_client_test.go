@@ -34,7 +34,6 @@ func every(d time.Duration) resilient.RetryOption {
 	return resilient.BackoffFunc(func() backoff.BackOff { return backoff.NewConstantBackOff(d) })
 }
 
-// SPEC O2 and O3.
 func TestStatusDecidesWhetherARetryIsWorthIt(t *testing.T) {
 	t.Parallel()
 	for status, want := range map[int]struct {

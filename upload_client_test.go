@@ -33,7 +33,7 @@ func (u *upload) Read(p []byte) (int, error) {
 
 func (u *upload) Close() error { u.closes.Add(1); return nil }
 
-// B07. While the server does not read, an upload is asked for what fits into
+// While the server does not read, an upload is asked for what fits into
 // the buffers on the way, 64 KiB of network and 36 KiB of net/http, and for no
 // more. It is not parallel to others, for it looks at what is allocated.
 func TestUploadIsStreamedAndNotReadAhead(t *testing.T) {
@@ -95,7 +95,7 @@ func refusing(n int32) http.Handler {
 	})
 }
 
-// B03, with an answer that does not wait for the upload to end. The server then
+// An answer that does not wait for the upload to end. The server then
 // closes the connection, and which of the two the client meets is a race.
 func TestUploadThatIsRefusedEarlyIsSentAgainInFull(t *testing.T) {
 	t.Parallel()
