@@ -176,7 +176,6 @@ func (c *conn) abort() {
 	c.end(EndReset)
 	c.SetLinger(0) // unsent data and the orderly close are given up
 	c.wire.Close()
-	c.endLife()
 }
 
 // finish ends the connection with a FIN, after a GOAWAY on HTTP/2. A close with

@@ -22,7 +22,7 @@ func (s *Server) OnConn() ConnRule {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.begun = append(s.begun, b)
-	return ConnRule{Rule{srv: s, begun: b, words: b.words}}
+	return ConnRule{Rule{srv: s, begun: b, words: b.words, clock: s.clock}}
 }
 
 // Between is [Rule.Between] for the time of the connection.
@@ -68,7 +68,7 @@ func (r ConnRule) Do(steps ...Step) {
 	r.rule.srv.t.Helper()
 	plan := slices.Clone(steps)
 	r.require("Do", plan)
-	r.activate("Do", nil, func(*http.Request, int) []Step { return plan })
+	r.activate("Do", nil, always(plan))
 }
 
 // Script gives the first connection of the rule the first plan, the second the
@@ -82,12 +82,7 @@ func (r ConnRule) Script(plans ...[]Step) {
 		own[i] = slices.Clone(plan)
 		r.require(fmt.Sprintf("Script, plan %d", i+1), own[i])
 	}
-	r.activate("Script", own, func(_ *http.Request, n int) []Step {
-		if n > len(own) {
-			return nil
-		}
-		return own[n-1]
-	})
+	r.activate("Script", own, inTurn(own))
 }
 
 func (r ConnRule) require(words string, plan []Step) {
@@ -97,17 +92,18 @@ func (r ConnRule) require(words string, plan []Step) {
 	}
 }
 
-// activate puts a copy of the rule to work. Its place is below zero, so that it draws other
-// numbers than the rules for requests, whose places do not depend on it.
-func (r ConnRule) activate(words string, script [][]Step, next func(*http.Request, int) []Step) {
+// activate puts a copy of the rule to work.
+func (r ConnRule) activate(words string, script [][]Step, next plans) {
 	s := r.rule.srv
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r.rule.begun.used = true
-	s.connRules = append(s.connRules, &activeRule{
-		Rule: r.rule.say(words), place: -1 - len(s.connRules), script: script, next: next, counts: make(map[string]count),
-	})
+	s.connRules = append(s.connRules, r.rule.active(words, connPlace(len(s.connRules)), script, next))
 }
+
+// connPlace is below zero, so that a rule for connections draws other numbers than the rules
+// for requests, whose places do not depend on it.
+func connPlace(i int) int { return -1 - i }
 
 // connPlan counts a connection, and returns its plan; nil if it is to be served.
 func (s *Server) connPlan() []Step {

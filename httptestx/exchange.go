@@ -55,6 +55,7 @@ type record struct {
 	whole     bool            // the raw bytes were a whole answer
 	garbled   bool            // the answer looks good, but cannot be decoded
 	cut       bool            // it has ended, but its plan goes on
+	epoch     int             // of the journal, when it arrived
 }
 
 // ReadState is how much of a request the server read.

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"io"
 	"testing"
+	"testing/synctest"
 
 	"github.com/matryer/is"
 )
@@ -170,6 +172,29 @@ func TestOutboundSendsNothingAfterItsClose(t *testing.T) {
 	is.Equal(wire.Bytes(), appendFrame(nil, frameGoAway, 0, 0, []byte{0, 0, 0, 7, 0, 0, 0, 0})) // the GOAWAY was the last
 	o.close(5)
 	is.Equal(wire.Len(), 17) // and the only one
+}
+
+func TestOutboundAwaitsWhatIsToLeave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		o := newOutbound(io.Discard)
+		passed := false
+		go func() {
+			o.await(t.Context(), 1, amount{blocks: 2, bytes: 5})
+			passed = true
+		}()
+		for _, frame := range [][]byte{
+			headers(1, flagEndHeaders, "1xx"), headers(1, 0, "a"), appendFrame(nil, frameContinuation, flagEndHeaders, 1, nil),
+			appendFrame(nil, frameData, 0, 3, []byte("other")), appendFrame(nil, frameData, 0, 1, []byte("12345")),
+		} {
+			synctest.Wait()
+			is.True(!passed) // not all has left
+			o.Write(frame[:5])
+			o.Write(frame[5:])
+		}
+		synctest.Wait()
+		is.True(passed) // it has
+	})
 }
 
 func TestOutboundAwaitEndsWithItsContext(t *testing.T) {

@@ -15,8 +15,11 @@ type journal struct {
 	mu      sync.Mutex
 	changed sync.Cond
 	list    []*Exchange
+	most    int // to remember; 0 for all
 	clock   int
-	ended   int  // how many of the list have ended
+	arrived int  // how many have, since epoch began
+	ended   int  // how many of those have ended
+	epoch   int  // goes up when all are forgotten
 	closed  bool // nothing will end any more
 }
 
@@ -38,9 +41,11 @@ func (j *journal) arrive(c *conn, x *Exchange) entry {
 	defer j.mu.Unlock()
 	c.requests++
 	j.clock++
-	x.Seq, x.Conn, x.ConnSeq = len(j.list)+1, c.id, c.requests
-	x.Arrived, x.arrivedAt, x.at = time.Now(), j.clock, -1
+	j.arrived++
+	x.Seq, x.Conn, x.ConnSeq = j.arrived, c.id, c.requests
+	x.Arrived, x.arrivedAt, x.at, x.epoch = time.Now(), j.clock, -1, j.epoch
 	j.list = append(j.list, x)
+	j.trim()
 	if fate := c.of(x.Stream); fate != Running {
 		j.conclude(x, fate) // its client was told before it arrived
 	}
@@ -67,8 +72,29 @@ func (e entry) end(how EndState) {
 // conclude ends an exchange. The caller holds the lock.
 func (j *journal) conclude(x *Exchange, how EndState) {
 	j.clock++
-	j.ended++
+	if x.epoch == j.epoch {
+		j.ended++
+	}
 	x.End, x.Done, x.doneAt = how, time.Now(), j.clock
+}
+
+// trim forgets the oldest that has ended, if they are too many.
+func (j *journal) trim() {
+	if j.most == 0 || len(j.list) <= j.most {
+		return
+	}
+	if i := slices.IndexFunc(j.list, func(x *Exchange) bool { return x.End != Running }); i >= 0 {
+		j.list = slices.Delete(j.list, i, i+1)
+	}
+}
+
+// forget begins anew. Exchanges that are running go on, unseen.
+func (j *journal) forget() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.list, j.arrived, j.ended = nil, 0, 0
+	j.epoch++
+	j.changed.Broadcast()
 }
 
 // leave records that the plan of the exchange is over.

@@ -8,8 +8,8 @@ import (
 	"net/http"
 )
 
-// Start listens on a port of the loopback interface that the system chooses,
-// instead of in memory, and sets URL. It must come before the first connection.
+// Start listens on a port of the loopback interface that the system chooses, or where
+// [WithAddress] says, instead of in memory, and sets URL. It must come before the first connection.
 func (s *Server) Start() {
 	s.t.Helper()
 	if s.settings.tls {
@@ -26,10 +26,7 @@ func (s *Server) StartTLS() {
 
 func (s *Server) startOn(caller, scheme string) {
 	s.t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		ln, err = net.Listen("tcp6", "[::1]:0")
-	}
+	ln, err := s.settings.listen()
 	if err != nil {
 		s.t.Fatalf("httptestx: %s: %v", caller, err)
 	}
@@ -46,6 +43,22 @@ func (s *Server) startOn(caller, scheme string) {
 	}
 	s.URL = scheme + ln.Addr().String()
 }
+
+// listen chooses a port of the loopback interface, where no address was given.
+func (s *settings) listen() (net.Listener, error) {
+	if s.address != "" {
+		return net.Listen("tcp", s.address)
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return net.Listen("tcp6", "[::1]:0")
+	}
+	return ln, nil
+}
+
+// RootCA returns the certificate of the authority that signs the server's own certificates, for
+// clients other than [Server.Client] to trust. There is one in a process.
+func (s *Server) RootCA() *x509.Certificate { return theAuthority().cert }
 
 // serveOn starts the accept loop. The caller holds mu.
 func (s *Server) serveOn(ln net.Listener) error {

@@ -12,9 +12,10 @@ import (
 // guards the counts only, and is not held while user code runs.
 type activeRule struct {
 	Rule
-	place  int      // in the order of activation, from 0
+	place  int      // in the order of activation, from 0; below that for connections
 	script [][]Step // of a Script, else nil
-	next   func(r *http.Request, n int) []Step
+	next   plans
+	loaded bool // from a document
 
 	mu     sync.Mutex
 	counts map[string]count // by value of the Per header
@@ -23,15 +24,36 @@ type activeRule struct {
 // count is how often a rule was reached, and how often it applied.
 type count struct{ reached, applied int }
 
+// plans gives the n-th request of a rule, from 1, its plan; nil leaves it to the next rule.
+type plans func(r *http.Request, n int) []Step
+
+// always is the plans of Do.
+func always(plan []Step) plans {
+	return func(*http.Request, int) []Step { return plan }
+}
+
+// inTurn is the plans of a Script.
+func inTurn(script [][]Step) plans {
+	return func(_ *http.Request, n int) []Step {
+		if n > len(script) {
+			return nil
+		}
+		return script[n-1]
+	}
+}
+
+// active returns a copy of the rule that is ready for work; words say by what.
+func (r Rule) active(words string, place int, script [][]Step, next plans) *activeRule {
+	return &activeRule{Rule: r.say(words), place: place, script: script, next: next, counts: make(map[string]count)}
+}
+
 // activate puts a copy of the rule to work, behind those that are at work.
-func (r Rule) activate(words string, script [][]Step, next func(*http.Request, int) []Step) {
+func (r Rule) activate(words string, script [][]Step, next plans) {
 	s := r.srv
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r.begun.used = true
-	s.rules = append(s.rules, &activeRule{
-		Rule: r.say(words), place: len(s.rules), script: script, next: next, counts: make(map[string]count),
-	})
+	s.rules = append(s.rules, r.active(words, len(s.rules), script, next))
 }
 
 // planFor returns the plan of the first rule that applies, and what its steps
@@ -76,7 +98,7 @@ func (a *activeRule) plan(r *http.Request) ([]Step, draw) {
 }
 
 func (a *activeRule) draw(key string, count int) draw {
-	return draw{seed: a.srv.settings.seed, rule: a.place, key: key, count: count}
+	return draw{seed: a.srv.seed.Load(), rule: a.place, key: key, count: count}
 }
 
 // count counts a request and returns its number, from 1, among those that the

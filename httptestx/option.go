@@ -11,6 +11,10 @@ type Option func(*settings)
 
 type settings struct {
 	seed          uint64
+	seedIsFixed   bool // by WithSeed
+	seedIsGiven   bool // by that, or the environment
+	keep          int  // exchanges; 0 for all
+	address       string
 	keyHeaders    []string
 	attemptHeader string
 	strict        bool
@@ -26,10 +30,12 @@ const defaultSeed = 1
 // seedEnv names the environment variable that replaces the default seed.
 const seedEnv = "HTTPTESTX_SEED"
 
-// WithSeed sets the seed of [Rule.Prob]. Without it the seed is that of the
-// environment variable HTTPTESTX_SEED (decimal, or hexadecimal after 0x), or else
-// always the same.
-func WithSeed(seed uint64) Option { return func(s *settings) { s.seed = seed } }
+// WithSeed sets the seed of [Rule.Prob] and [Latency]. Without it the seed is that of the
+// environment variable HTTPTESTX_SEED (decimal, or hexadecimal after 0x), or else that of
+// the document given to [Server.LoadRules], or else always the same.
+func WithSeed(seed uint64) Option {
+	return func(s *settings) { s.seed, s.seedIsFixed, s.seedIsGiven = seed, true, true }
+}
 
 // WithKeyHeader names the request header that tells calls apart in the
 // [Ledger]. Without it that is Idempotency-Key, or X-Idempotency-Key.
@@ -38,7 +44,7 @@ func WithKeyHeader(name string) Option {
 }
 
 // WithAttemptHeader names a request header in which the client under test
-// counts its attempts. With it [Ledger.Replays] knows for certain what
+// counts its attempts. With it [Ledger.Resent] knows for certain what
 // net/http has sent again by itself.
 func WithAttemptHeader(name string) Option {
 	return func(s *settings) { s.attemptHeader = name }
@@ -66,27 +72,35 @@ func WithProtocols(p http.Protocols) Option { return func(s *settings) { s.proto
 // believe them send the request again.
 func Dishonest() Option { return func(s *settings) { s.dishonest = true } }
 
+// WithAddress sets where [Server.Start] and [Server.StartTLS] listen, "127.0.0.1:8080" for instance.
+// Without it that is a port of the loopback interface that the system chooses. Anybody who
+// reaches the address can use the server, and what is behind it.
+func WithAddress(addr string) Option { return func(s *settings) { s.address = addr } }
+
+// WithLastExchanges makes the server remember the last n exchanges only, and those that are
+// running, for programs that serve for long. Without it, and for zero, all are remembered. What
+// is forgotten is missing in [Server.Exchanges], [Server.Wait] and [Server.Ledger].
+func WithLastExchanges(n uint) Option { return func(s *settings) { s.keep = int(n) } }
+
 func defaults(t TB) settings {
 	t.Helper()
-	s := settings{
-		seed:       seedFromEnv(t),
-		keyHeaders: []string{"Idempotency-Key", "X-Idempotency-Key"},
-	}
+	s := settings{keyHeaders: []string{"Idempotency-Key", "X-Idempotency-Key"}}
+	s.seed, s.seedIsGiven = seedFromEnv(t)
 	s.protocols.SetHTTP1(true)
 	return s
 }
 
-func seedFromEnv(t TB) uint64 {
+func seedFromEnv(t TB) (seed uint64, given bool) {
 	t.Helper()
 	text := os.Getenv(seedEnv)
 	if text == "" {
-		return defaultSeed
+		return defaultSeed, false
 	}
 	seed, err := strconv.ParseUint(text, 0, 64)
 	if err != nil {
 		t.Fatalf("httptestx: %s=%q: not a number of 64 bits", seedEnv, text)
 	}
-	return seed
+	return seed, true
 }
 
 // describe starts the record of a request.

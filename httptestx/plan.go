@@ -66,17 +66,23 @@ func refuse(code int, retryAfter time.Duration) []Step {
 
 // check reports what is wrong with a plan, if anything.
 func check(plan []Step, dishonest bool) error {
+	_, err := mistake(plan, dishonest)
+	return err
+}
+
+// mistake is check, with the place of the step that is wrong; it is behind the last if one is missing.
+func mistake(plan []Step, dishonest bool) (at int, err error) {
 	p := progress{dishonest: dishonest}
-	for _, st := range plan {
+	for i, st := range plan {
 		if err := p.allows(st); err != nil {
-			return err
+			return i, err
 		}
 		p.add(st)
 	}
 	if p.answer == (Step{}) && p.end == (Step{}) {
-		return errors.New("no answer: end the plan with handle, status, reset, close or hang")
+		return len(plan), errors.New("no answer: end the plan with handle, status, reset, close or hang")
 	}
-	return nil
+	return 0, nil
 }
 
 // progress is what the steps of a plan so far leave for others. A step in it

@@ -21,6 +21,9 @@ func realServer(t *testing.T) (string, func() int) {
 	real := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n.Add(1)
 		body, _ := io.ReadAll(r.Body)
+		if !r.Close {
+			panic("the proxy keeps a connection, on which net/http could repeat requests")
+		}
 		w.Header().Set("X-Real", "yes")
 		w.WriteHeader(http.StatusCreated)
 		fmt.Fprintf(w, "%s %s %s", r.Method, r.URL, body)
@@ -61,6 +64,7 @@ func TestProxyStreams(t *testing.T) {
 	is := is.New(t)
 	more := make(chan bool)
 	real := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", "11")
 		io.WriteString(w, "first")
 		http.NewResponseController(w).Flush()
 		<-more

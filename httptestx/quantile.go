@@ -44,7 +44,7 @@ func Quantiles(points ...Quantile) Dist {
 	for i, q := range points {
 		units := math.Round(q.P * quantileUnit)
 		switch {
-		case q.P <= before.P || q.P > 1 || math.Abs(units-q.P*quantileUnit) > 1e-6:
+		case !(q.P > before.P) || q.P > 1 || math.Abs(units-q.P*quantileUnit) > 1e-6: // NaN is not above anything
 			return invalidDist("quantiles(%v): want P to grow, up to 1, with at most four decimals", q)
 		case q.D < before.D:
 			return invalidDist("quantiles(%v): want D to grow, from 0", q)

@@ -59,6 +59,7 @@ func TestRawAnswerIsUnderstoodForTheRecord(t *testing.T) {
 			srv.On("/").Do(httptestx.Handle, httptestx.SendRaw([]byte(tt.raw)))
 			for range 2 {
 				send(srv, "POST", "/orders", "", "{}")
+				srv.Client().CloseIdleConnections() // a whole answer keeps its connection until the FIN is seen
 			}
 			is.Equal(srv.Wait(2)[0].Status, tt.status) // as a client reads it
 			httptestx.AtMostOnce(ft, srv)

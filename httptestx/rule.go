@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -29,6 +28,7 @@ type Rule struct {
 	accepts []func(*http.Request) bool // for a request to be counted
 	selects []func(draw) bool          // for a counted request to get a plan
 	per     string                     // header; "" counts all together
+	clock   *stopwatch                 // of Between
 }
 
 // On starts a rule for the requests that match a [http.ServeMux] pattern:
@@ -44,7 +44,7 @@ func (s *Server) On(pattern string) Rule {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.begun = append(s.begun, b)
-	return Rule{srv: s, begun: b, words: b.words, mux: mux}
+	return Rule{srv: s, begun: b, words: b.words, mux: mux, clock: s.clock}
 }
 
 // beginning is one call of On. It is a mistake if no rule comes of it.
@@ -79,26 +79,19 @@ func muxMatches(mux *http.ServeMux, r *http.Request) bool {
 }
 
 // Header takes only requests in which a value of the header is value.
-func (r Rule) Header(name, value string) Rule {
-	return r.accept(fmt.Sprintf("Header(%q, %q)", name, value), func(req *http.Request) bool {
-		return slices.Contains(req.Header.Values(name), value)
-	})
-}
+func (r Rule) Header(name, value string) Rule { return r.with(whereHeader(name, value)) }
 
 // Where takes only requests for which f is true. f must be safe for concurrent use.
 // It cannot read the body, which is left for the plan.
-func (r Rule) Where(f func(*http.Request) bool) Rule { return r.accept("Where(f)", f) }
+func (r Rule) Where(f func(*http.Request) bool) Rule {
+	return r.with(condition{words: "Where(f)", accepts: f})
+}
 
 // Between takes only requests that arrive in a window of time, counted from
-// [NewServer]: from is in it, to is not.
+// [NewServer], or the last [Server.Forget]: from is in it, to is not.
 func (r Rule) Between(from, to time.Duration) Rule {
 	r.srv.t.Helper()
-	words := fmt.Sprintf("Between(%v, %v)", from, to)
-	r.require(from < to, words, "the window is empty")
-	return r.accept(words, func(*http.Request) bool {
-		age := time.Since(r.srv.began)
-		return from <= age && age < to
-	})
+	return r.must(whereBetween(r.clock, from, to))
 }
 
 // Per counts for each value of the header on its own, for instance for each
@@ -112,34 +105,25 @@ func (r Rule) Per(header string) Rule {
 // Nth applies to the n-th request, from 1, or to several.
 func (r Rule) Nth(n ...int) Rule {
 	r.srv.t.Helper()
-	words := fmt.Sprintf("Nth(%s)", strings.Trim(strings.ReplaceAll(fmt.Sprint(n), " ", ", "), "[]"))
-	r.require(len(n) > 0 && slices.Min(n) >= 1, words, "requests are counted from 1")
-	n = slices.Clone(n)
-	return r.pick(words, func(d draw) bool { return slices.Contains(n, d.count) })
+	return r.must(whereNth(n))
 }
 
 // First applies to the first n requests, 1 or more.
 func (r Rule) First(n int) Rule {
 	r.srv.t.Helper()
-	words := fmt.Sprintf("First(%d)", n)
-	r.require(n >= 1, words, "n must be 1 or more")
-	return r.pick(words, func(d draw) bool { return d.count <= n })
+	return r.must(whereFirst(n))
 }
 
 // After applies to all requests after the first n, 0 or more.
 func (r Rule) After(n int) Rule {
 	r.srv.t.Helper()
-	words := fmt.Sprintf("After(%d)", n)
-	r.require(n >= 0, words, "n must not be negative")
-	return r.pick(words, func(d draw) bool { return d.count > n })
+	return r.must(whereAfter(n))
 }
 
 // Every applies to each n-th request: n, 2n, and so on; n is 1 or more.
 func (r Rule) Every(n int) Rule {
 	r.srv.t.Helper()
-	words := fmt.Sprintf("Every(%d)", n)
-	r.require(n >= 1, words, "n must be 1 or more")
-	return r.pick(words, func(d draw) bool { return d.count%n == 0 })
+	return r.must(whereEvery(n))
 }
 
 // Prob applies with probability p, 0 to 1. It is no generator that is drawn from
@@ -147,9 +131,7 @@ func (r Rule) Every(n int) Rule {
 // requests are hit does not depend on the order in which goroutines run.
 func (r Rule) Prob(p float64) Rule {
 	r.srv.t.Helper()
-	words := fmt.Sprintf("Prob(%v)", p)
-	r.require(0 <= p && p <= 1, words, "p must be 0 to 1")
-	return r.pick(words, func(d draw) bool { return d.chance() < p })
+	return r.must(whereProb(p))
 }
 
 // Do gives each request of the rule the same plan.
@@ -157,7 +139,7 @@ func (r Rule) Do(steps ...Step) {
 	r.srv.t.Helper()
 	plan := slices.Clone(steps)
 	r.requireValid("Do", plan)
-	r.activate("Do", nil, func(*http.Request, int) []Step { return plan })
+	r.activate("Do", nil, always(plan))
 }
 
 // Script gives the first request of the rule the first plan, the second the
@@ -171,12 +153,7 @@ func (r Rule) Script(plans ...[]Step) {
 		own[i] = slices.Clone(plan)
 		r.requireValid(fmt.Sprintf("Script, plan %d", i+1), own[i])
 	}
-	r.activate("Script", own, func(_ *http.Request, n int) []Step {
-		if n > len(own) {
-			return nil
-		}
-		return own[n-1]
-	})
+	r.activate("Script", own, inTurn(own))
 }
 
 // Func asks f for the plan; n counts the requests that the rule applied to, from
@@ -187,14 +164,11 @@ func (r Rule) Func(f func(r *http.Request, n int) []Step) {
 	r.activate("Func", nil, f)
 }
 
-func (r Rule) accept(words string, f func(*http.Request) bool) Rule {
-	r.accepts = append(slices.Clip(r.accepts), f)
-	return r.say(words)
-}
-
-func (r Rule) pick(words string, f func(draw) bool) Rule {
-	r.selects = append(slices.Clip(r.selects), f)
-	return r.say(words)
+// must adds a condition, or fails the test for a mistake in it.
+func (r Rule) must(c condition) Rule {
+	r.srv.t.Helper()
+	r.require(c.mistake == "", c.words, c.mistake)
+	return r.with(c)
 }
 
 func (r Rule) say(words string) Rule {

@@ -7,7 +7,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
-	"time"
+	"sync/atomic"
 )
 
 // The URLs of a server in memory. Names below .test never resolve (RFC
@@ -43,7 +43,8 @@ type Server struct {
 
 	t        TB
 	settings settings
-	began    time.Time // what Between counts from
+	clock    *stopwatch    // what Between counts from
+	seed     atomic.Uint64 // changed by LoadRules
 	journal  *journal
 	client   *http.Client
 	roots    *x509.CertPool // that the client trusts
@@ -65,7 +66,7 @@ type Server struct {
 	accepted  int            // connections so far
 	running   int            // requests in serve
 	serving   int            // connections that net/http serves
-	rules     []*activeRule  // only ever appended to
+	rules     []*activeRule  // appended to, or replaced by another slice
 	connRules []*activeRule  // same
 	begun     []*beginning   // calls of On and OnConn
 }
@@ -83,7 +84,7 @@ func NewServer(t TB, h http.Handler, opts ...Option) *Server {
 		Config:   &http.Server{Handler: h},
 		t:        t,
 		settings: defaults(t),
-		began:    time.Now(),
+		clock:    newStopwatch(),
 		journal:  newJournal(),
 		memory:   newMemListener(),
 		conns:    make(map[*conn]bool),
@@ -92,6 +93,8 @@ func NewServer(t TB, h http.Handler, opts ...Option) *Server {
 		opt(&s.settings)
 	}
 	s.idle.L = &s.mu
+	s.seed.Store(s.settings.seed)
+	s.journal.most = s.settings.keep
 	s.life, s.endLife = context.WithCancel(context.Background())
 	s.client = s.newClient()
 	if s.settings.tls {

@@ -3,6 +3,7 @@ package httptestx
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -113,13 +114,27 @@ func withHeader(s Step, name string, kv []string) Step {
 	lines := make([]string, 0, len(kv)/2)
 	for i := 0; i < len(kv); i += 2 {
 		field, value := kv[i], kv[i+1]
-		if field == "" || strings.ContainsAny(field, ": \r\n") || strings.ContainsAny(value, "\r\n") {
+		if !isToken(field) || strings.ContainsAny(value, "\r\n") {
 			return invalid("%s: malformed header %q: %q", name, field, value)
 		}
-		lines = append(lines, http.CanonicalHeaderKey(field)+": "+value)
+		field = http.CanonicalHeaderKey(field) + ": "
+		at := len(lines) // behind its like: the order of different names means nothing
+		for j, line := range lines {
+			if strings.HasPrefix(line, field) {
+				at = j + 1
+			}
+		}
+		lines = slices.Insert(lines, at, field+value)
 	}
 	s.text = strings.Join(lines, "\n")
 	return s
+}
+
+// isToken reports whether s can be the name of a header field (RFC 9110, section 5.6.2).
+func isToken(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return r <= ' ' || r >= 0x7f || strings.ContainsRune("\"(),/:;<=>?@[\\]{}", r)
+	})
 }
 
 // Send sends the status line, the headers and the body of the held response up

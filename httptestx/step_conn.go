@@ -56,18 +56,24 @@ func (s Step) beforeConn() bool { return s.op == opRefuse || s.op == opNoSuchHos
 // checkConn reports what is wrong with a plan for a connection, if anything. It needs
 // no end: after Delay alone the connection is served.
 func checkConn(plan []Step) error {
+	_, err := connMistake(plan)
+	return err
+}
+
+// connMistake is checkConn, with the place of the step that is wrong.
+func connMistake(plan []Step) (at int, err error) {
 	if len(plan) == 0 {
-		return errors.New("no step: want delay, refuse, accept, handshakefail, nosuchhost, reset or close")
+		return 0, errors.New("no step: want delay, refuse, accept, handshakefail, nosuchhost, reset or close")
 	}
 	for i, st := range plan {
 		switch {
 		case st.op == opNone || st.op == opInvalid:
-			return errors.New(st.String())
+			return i, errors.New(st.String())
 		case i > 0 && plan[i-1].op != opDelay:
-			return fmt.Errorf("%v after %v: a plan ends with %[2]v", st, plan[i-1])
+			return i, fmt.Errorf("%v after %v: a plan ends with %[2]v", st, plan[i-1])
 		case !st.connOnly() && st.op != opDelay && st.op != opReset && st.op != opClose:
-			return fmt.Errorf("%v is a step of a request: want delay, refuse, accept, handshakefail, nosuchhost, reset or close", st)
+			return i, fmt.Errorf("%v is a step of a request: want delay, refuse, accept, handshakefail, nosuchhost, reset or close", st)
 		}
 	}
-	return nil
+	return 0, nil
 }

@@ -35,7 +35,7 @@ func (s *Server) exchangeLines(list []Exchange, remarks notes) string {
 		if i == timelineLimit {
 			break
 		}
-		line := "  " + x.line(s.began)
+		line := "  " + x.line(s.clock.start())
 		if remark := remarks[x.Seq]; remark != "" {
 			line += "\t<- " + remark
 		}
@@ -53,9 +53,9 @@ func (s *Server) exchangeLines(list []Exchange, remarks notes) string {
 
 // seedWords says how to get the same decisions again.
 func (s *Server) seedWords() string {
-	seed := s.settings.seed
+	seed := s.seed.Load()
 	fromEnv, err := strconv.ParseUint(os.Getenv(seedEnv), 0, 64)
-	if seed == defaultSeed || err == nil && seed == fromEnv {
+	if !s.settings.seedIsFixed || seed == defaultSeed || err == nil && seed == fromEnv {
 		return fmt.Sprintf("seed %#x; rerun with %s=%#[1]x", seed, seedEnv)
 	}
 	return fmt.Sprintf("seed %#x, by WithSeed: a rerun is the same", seed)

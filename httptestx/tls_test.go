@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -153,4 +154,38 @@ func TestSetupThatCannotServeFailsTheTest(t *testing.T) {
 	srv := httptestx.NewServer(ft, okay, httptestx.WithProtocols(h2))
 	fetch(srv, "/")
 	is.True(strings.Contains(ft.report(), "names none for cleartext")) // in memory at the first connection
+}
+
+func TestCloseSaysGoodbyeInTLS(t *testing.T) {
+	for _, start := range []func(*httptestx.Server){func(*httptestx.Server) {}, (*httptestx.Server).StartTLS} {
+		is := is.New(t)
+		srv := httptestx.NewServer(t, okay, httptestx.WithTLS())
+		start(srv)
+		srv.On("/").Do(httptestx.Close)
+		raw, err := srv.DialContext(t.Context(), "tcp", "")
+		is.NoErr(err) // connected
+		seen := &recorder{Conn: raw}
+		c := tls.Client(seen, &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS12}) // 1.3 would hide the kinds of records
+		defer c.Close()
+		io.WriteString(c, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+		_, err = c.Read(make([]byte, 1))
+		is.Equal(err, io.EOF) // the end
+		last := byte(0)
+		for b := seen.b; len(b) >= 5; b = b[5+int(b[3])<<8+int(b[4]):] {
+			last = b[0]
+		}
+		is.Equal(last, byte(21)) // is announced by an alert: close_notify
+	}
+}
+
+// recorder keeps what is read.
+type recorder struct {
+	net.Conn
+	b []byte
+}
+
+func (r *recorder) Read(p []byte) (int, error) {
+	n, err := r.Conn.Read(p)
+	r.b = append(r.b, p[:n]...)
+	return n, err
 }

@@ -189,5 +189,5 @@ var unread = strings.NewReplacer("write: broken pipe", reset)
 // sockets, where the goroutine of the client that meets it first decides.
 var kernelLost = strings.NewReplacer(
 	"read: connection reset by peer", "lost", "write: connection reset by peer", "lost",
-	"connect: connection reset by peer", "lost", "write: broken pipe", "lost", "unexpected EOF", "lost", "EOF", "lost",
+	"connect: connection reset by peer", "lost", "http2: client conn could not be established", "lost", "write: broken pipe", "lost", "unexpected EOF", "lost", "EOF", "lost",
 )
