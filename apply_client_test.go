@@ -80,7 +80,7 @@ func TestInvalidDocumentChangesNothing(t *testing.T) {
 	other := resilient.New("stock").Registry(r).Transport(answer(503)).PerAuthority().MustBuild()
 	for name, row := range map[string]struct{ document, want string }{
 		"syntax":         {`{"orders": `, `resilient: JSON: line 1: unexpected end of JSON input`},
-		"unknown client": {`{"order": {}}`, `resilient: JSON(order): line 1: no client of this name was built; there are orders, stock`},
+		"unknown client": {`{"order": {}}`, `resilient: JSON(order): line 1: no client of this name was built; did you mean orders?`},
 		"unknown setting": {
 			"{\"stock\": {},\n\"orders\": {\"retry\": {\"maxRetry\": 1}}}",
 			`resilient: client "orders": JSON(orders.retry.maxRetry): line 2: there is no such setting; there are maxRetries, backoffBase, backoffCap, jitter, retryAfter, maxRetryAfter, methods, exceptMethods, bufferLimit, readCauses`,

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
 	"time"
 
 	"github.com/a-seed-e0941262/resilient"
@@ -85,46 +86,48 @@ func TestEveryAttemptSendsTheSameBody(t *testing.T) {
 // What net/http can't get again is kept, up to a limit that is not a byte off.
 func TestBodyWithoutGetBodyIsRepeatedUpToTheLimit(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		size, limit int
-		declared    bool
-		attempts    int
-	}{
-		"the default limit":           {65536, 0, false, 3},
-		"one byte more":               {65537, 0, false, 1},
-		"the default limit, declared": {65536, 0, true, 3},
-		"one byte more, declared":     {65537, 0, true, 1},
-		"a limit of one's own":        {10, 10, false, 3},
-		"one byte more than that":     {11, 10, false, 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var got []received
-			bubble(t, receiving(2, &got), func(w *world) {
-				is := is.New(w.T)
-				body := strings.Repeat("x", c.size)
-				r, _ := http.NewRequest("PUT", w.URL, opaque(body))
-				if c.declared {
-					r.ContentLength = int64(c.size)
-				}
-				b := retrying(every(time.Second))
-				if c.limit > 0 {
-					b = b.Retry(resilient.BufferLimit(c.limit))
-				}
-				resp, err := w.client(b).Do(r)
-				is.NoErr(err) // it is answered
-				read(w.T, resp)
-				is.Equal(len(got), c.attempts) // as often as the body could be had
-				for _, g := range got {
-					is.True(g.body == body) // all of it
-				}
-				if c.attempts == 1 {
-					is.Equal(resp.StatusCode, 503)          // by the first answer
-					is.Equal(w.denials(), []string{"body"}) // for there is no second body
-				}
+	bothVersions(t, func(t *testing.T, p protocol) {
+		for name, c := range map[string]struct {
+			size, limit int
+			declared    bool
+			attempts    int
+		}{
+			"the default limit":           {65536, 0, false, 3},
+			"one byte more":               {65537, 0, false, 1},
+			"the default limit, declared": {65536, 0, true, 3},
+			"one byte more, declared":     {65537, 0, true, 1},
+			"a limit of one's own":        {10, 10, false, 3},
+			"one byte more than that":     {11, 10, false, 1},
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				var got []received
+				p.bubble(t, receiving(2, &got), func(w *world) {
+					is := is.New(w.T)
+					body := strings.Repeat("x", c.size)
+					r, _ := http.NewRequest("PUT", w.URL, opaque(body))
+					if c.declared {
+						r.ContentLength = int64(c.size)
+					}
+					b := retrying(every(time.Second))
+					if c.limit > 0 {
+						b = b.Retry(resilient.BufferLimit(c.limit))
+					}
+					resp, err := w.client(b).Do(r)
+					is.NoErr(err) // it is answered
+					read(w.T, resp)
+					is.Equal(len(got), c.attempts) // as often as the body could be had
+					for _, g := range got {
+						is.True(g.body == body) // all of it
+					}
+					if c.attempts == 1 {
+						is.Equal(resp.StatusCode, 503)          // by the first answer
+						is.Equal(w.denials(), []string{"body"}) // for there is no second body
+					}
+				})
 			})
-		})
-	}
+		}
+	})
 }
 
 func TestNothingIsKeptWithABufferLimitOfZero(t *testing.T) {
@@ -148,25 +151,28 @@ func TestNothingIsKeptWithABufferLimitOfZero(t *testing.T) {
 // With GetBody each attempt but the first asks for a body, and closes what it got.
 func TestGetBodyIsCalledForEachRetryAndItsBodiesAreClosed(t *testing.T) {
 	t.Parallel()
-	var got []received
-	bubble(t, receiving(2, &got), func(w *world) {
-		is := is.New(w.T)
-		bodies := []*trackedBody{track("order")}
-		r, _ := http.NewRequest("PUT", w.URL, nil)
-		r.Body, r.ContentLength = bodies[0], 5
-		r.GetBody = func() (io.ReadCloser, error) {
-			is.Equal(len(bodies), len(got)) // not before it is needed
-			bodies = append(bodies, track("order"))
-			return bodies[len(bodies)-1], nil
-		}
-		resp, err := w.client(retrying(resilient.BufferLimit(0))).Do(r)
-		is.NoErr(err) // it is answered
-		read(w.T, resp)
-		is.Equal(got, []received{{"order", 5, ""}, {"order", 5, ""}, {"order", 5, ""}}) // all three had the body
-		is.Equal(len(bodies), 3)                                                        // each one of its own
-		for _, b := range bodies {
-			is.Equal(b.closed(), 1) // which is closed once
-		}
+	bothVersions(t, func(t *testing.T, p protocol) {
+		var got []received
+		p.bubble(t, receiving(2, &got), func(w *world) {
+			is := is.New(w.T)
+			bodies := []*trackedBody{track("order")}
+			r, _ := http.NewRequest("PUT", w.URL, nil)
+			r.Body, r.ContentLength = bodies[0], 5
+			r.GetBody = func() (io.ReadCloser, error) {
+				is.Equal(len(bodies), len(got)) // not before it is needed
+				bodies = append(bodies, track("order"))
+				return bodies[len(bodies)-1], nil
+			}
+			resp, err := w.client(retrying(resilient.BufferLimit(0))).Do(r)
+			is.NoErr(err) // it is answered
+			read(w.T, resp)
+			is.Equal(got, []received{{"order", 5, ""}, {"order", 5, ""}, {"order", 5, ""}}) // all three had the body
+			is.Equal(len(bodies), 3)                                                        // each one of its own
+			synctest.Wait()                                                                 // over HTTP/2 the transport closes in its own time
+			for _, b := range bodies {
+				is.Equal(b.closed(), 1) // which is closed once
+			}
+		})
 	})
 }
 
@@ -174,97 +180,104 @@ func TestGetBodyIsCalledForEachRetryAndItsBodiesAreClosed(t *testing.T) {
 // that there is, not with an error about bodies.
 func TestGetBodyThatGivesNoneEndsTheRetries(t *testing.T) {
 	t.Parallel()
-	for name, getBody := range map[string]func() (io.ReadCloser, error){
-		"error": func() (io.ReadCloser, error) { return nil, errors.New("the file is gone") },
-		"nil":   func() (io.ReadCloser, error) { return nil, nil },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble(t, always(503, "slow down"), func(w *world) {
-				is := is.New(w.T)
-				body := track("order")
-				r, _ := http.NewRequest("PUT", w.URL, nil)
-				r.Body, r.ContentLength, r.GetBody = body, 5, getBody
-				start := time.Now()
-				resp, err := w.client(retrying(every(time.Minute))).Do(r)
-				is.NoErr(err)                                 // a response is a response
-				is.Equal(read(w.T, resp), "slow down")        // unread
-				is.Equal(w.arrived(), 1)                      // there was one attempt
-				is.Equal(time.Since(start), time.Duration(0)) // and no wait
-				is.Equal(w.denials(), []string{"body"})       // for the body's sake
-				is.Equal(body.closed(), 1)                    // which is closed
+	bothVersions(t, func(t *testing.T, p protocol) {
+		for name, getBody := range map[string]func() (io.ReadCloser, error){
+			"error": func() (io.ReadCloser, error) { return nil, errors.New("the file is gone") },
+			"nil":   func() (io.ReadCloser, error) { return nil, nil },
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				p.bubble(t, always(503, "slow down"), func(w *world) {
+					is := is.New(w.T)
+					body := track("order")
+					r, _ := http.NewRequest("PUT", w.URL, nil)
+					r.Body, r.ContentLength, r.GetBody = body, 5, getBody
+					start := time.Now()
+					resp, err := w.client(retrying(every(time.Minute))).Do(r)
+					is.NoErr(err)                                 // a response is a response
+					is.Equal(read(w.T, resp), "slow down")        // unread
+					is.Equal(w.arrived(), 1)                      // there was one attempt
+					is.Equal(time.Since(start), time.Duration(0)) // and no wait
+					is.Equal(w.denials(), []string{"body"})       // for the body's sake
+					synctest.Wait()                               // over HTTP/2 the transport closes in its own time
+					is.Equal(body.closed(), 1)                    // which is closed
+				})
 			})
-		})
-	}
+		}
+	})
 }
 
 // The body's own error is the caller's: nobody else is blamed for it, and it
 // will not pass.
 func TestErrorOfTheCallersBodyComesBackAsItIs(t *testing.T) {
 	t.Parallel()
-	disk := &fault{"disk read error"}
-	for name, c := range map[string]struct {
-		body   io.Reader
-		length int64
-	}{
-		"at once":            {iotest.ErrReader(disk), -1},
-		"in the middle":      {io.MultiReader(strings.NewReader("half"), iotest.ErrReader(disk)), -1},
-		"of declared length": {io.MultiReader(strings.NewReader("half"), iotest.ErrReader(disk)), 8},
-		"with the last byte": {iotest.DataErrReader(io.MultiReader(strings.NewReader("half"), iotest.ErrReader(disk))), -1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble(t, always(200, "ok"), func(w *world) {
-				is := is.New(w.T)
-				r, _ := http.NewRequest("PUT", w.URL, c.body)
-				r.ContentLength = c.length
-				_, err := w.client(retrying(every(time.Second)).Breaker(resilient.MinimumThroughput(2))).Do(r)
-				var outer *url.Error
-				is.True(errors.As(err, &outer))                                // net/http's wrapping
-				same := outer.Err == error(disk)                               //nolint:errorlint // the error itself, not one that wraps it
-				is.True(same)                                                  // around the very error
-				is.Equal(len(eventsOf[resilient.AttemptDone](w)), 1)           // there was one attempt
-				is.True(!eventsOf[resilient.AttemptDone](w)[0].Transient)      // which is not worth another
-				is.Equal(w.registry.Snapshot()[0].Breaker.Failures, uint64(0)) // and no fault of the server
-				is.Equal(len(w.denials()), 0)                                  // nothing was denied
+	bothVersions(t, func(t *testing.T, p protocol) {
+		disk := &fault{"disk read error"}
+		for name, c := range map[string]struct {
+			body   io.Reader
+			length int64
+		}{
+			"at once":            {iotest.ErrReader(disk), -1},
+			"in the middle":      {io.MultiReader(strings.NewReader("half"), iotest.ErrReader(disk)), -1},
+			"of declared length": {io.MultiReader(strings.NewReader("half"), iotest.ErrReader(disk)), 8},
+			"with the last byte": {iotest.DataErrReader(io.MultiReader(strings.NewReader("half"), iotest.ErrReader(disk))), -1},
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				p.bubble(t, always(200, "ok"), func(w *world) {
+					is := is.New(w.T)
+					r, _ := http.NewRequest("PUT", w.URL, c.body)
+					r.ContentLength = c.length
+					_, err := w.client(retrying(every(time.Second)).Breaker(resilient.MinimumThroughput(2))).Do(r)
+					var outer *url.Error
+					is.True(errors.As(err, &outer))                                // net/http's wrapping
+					same := outer.Err == error(disk)                               //nolint:errorlint // the error itself, not one that wraps it
+					is.True(same)                                                  // around the very error
+					is.Equal(len(eventsOf[resilient.AttemptDone](w)), 1)           // there was one attempt
+					is.True(!eventsOf[resilient.AttemptDone](w)[0].Transient)      // which is not worth another
+					is.Equal(w.registry.Snapshot()[0].Breaker.Failures, uint64(0)) // and no fault of the server
+					is.Equal(len(w.denials()), 0)                                  // nothing was denied
+				})
 			})
-		})
-	}
+		}
+	})
 }
 
 // http.Client follows redirects above us: each hop is a call, with retries of its own.
 func TestRedirectKeepsTheBodyThroughRetries(t *testing.T) {
 	t.Parallel()
-	var fails atomic.Int32
-	mux := http.NewServeMux()
-	mux.HandleFunc("/old", func(rw http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		if fails.Add(1) == 1 {
-			rw.WriteHeader(503)
-			return
-		}
-		http.Redirect(rw, r, "/new", http.StatusTemporaryRedirect)
-	})
-	mux.HandleFunc("/new", func(rw http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		if fails.Add(1) == 3 {
-			rw.WriteHeader(503)
-			return
-		}
-		_, _ = rw.Write(body)
-	})
-	bubble(t, mux, func(w *world) {
-		is := is.New(w.T)
-		c := w.client(retrying(every(time.Second)).Budget(resilient.MinimumThroughput(1), resilient.RetryRatio(1)))
-		resp, err := c.Post(w.URL+"/old", "text/plain", strings.NewReader("order"))
-		is.NoErr(err)                                                 // the new place answers
-		is.Equal(resp.Request.URL.Path, "/new")                       // as it does without us
-		is.Equal(read(w.T, resp), "order")                            // with the body
-		is.Equal(w.arrived(), 4)                                      // after one failure here and one there
-		is.Equal(len(eventsOf[resilient.CallDone](w)), 2)             // two calls
-		is.Equal(w.registry.Snapshot()[0].Budget.Requests, uint64(2)) // in the budget's books, too
-		for _, e := range w.Exchanges() {
-			is.Equal(string(e.Body), "order") // each of them had it
-		}
+	bothVersions(t, func(t *testing.T, p protocol) {
+		var fails atomic.Int32
+		mux := http.NewServeMux()
+		mux.HandleFunc("/old", func(rw http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			if fails.Add(1) == 1 {
+				rw.WriteHeader(503)
+				return
+			}
+			http.Redirect(rw, r, "/new", http.StatusTemporaryRedirect)
+		})
+		mux.HandleFunc("/new", func(rw http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			if fails.Add(1) == 3 {
+				rw.WriteHeader(503)
+				return
+			}
+			_, _ = rw.Write(body)
+		})
+		p.bubble(t, mux, func(w *world) {
+			is := is.New(w.T)
+			c := w.client(retrying(every(time.Second)).Budget(resilient.MinimumThroughput(1), resilient.RetryRatio(1)))
+			resp, err := c.Post(w.URL+"/old", "text/plain", strings.NewReader("order"))
+			is.NoErr(err)                                                 // the new place answers
+			is.Equal(resp.Request.URL.Path, "/new")                       // as it does without us
+			is.Equal(read(w.T, resp), "order")                            // with the body
+			is.Equal(w.arrived(), 4)                                      // after one failure here and one there
+			is.Equal(len(eventsOf[resilient.CallDone](w)), 2)             // two calls
+			is.Equal(w.registry.Snapshot()[0].Budget.Requests, uint64(2)) // in the budget's books, too
+			for _, e := range w.Exchanges() {
+				is.Equal(string(e.Body), "order") // each of them had it
+			}
+		})
 	})
 }

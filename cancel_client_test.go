@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/a-seed-e0941262/resilient"
@@ -60,32 +61,34 @@ func departures() map[string]leaving {
 // the wait, which would have fitted, ends too late for the deadline.
 func TestCallerWhoLeavesDuringTheWaitIsToldWhatWasWaitedFor(t *testing.T) {
 	t.Parallel()
-	stalled := httptestx.Plan(httptestx.Status(503), httptestx.Send(3), httptestx.Hang)
-	for name, l := range departures() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble(t, always(200, "ok"), func(w *world) {
-				is := is.New(w.T)
-				w.On("/").Do(stalled...)
-				body := track("order")
-				r, _ := http.NewRequest("PUT", w.URL, nil)
-				r.Body, r.ContentLength = body, 5
-				r, done := l.request(r)
-				defer done()
-				start := time.Now()
-				_, err := w.client(retrying(every(1950*time.Millisecond)).
-					Budget(resilient.MinimumThroughput(1), resilient.RetryRatio(1))).Do(r)
-				is.Equal(time.Since(start), 2*time.Second) // at once when it leaves
-				assertLeft(w.T, err, l)
-				is.True(strings.Contains(err.Error(), "503 Service Unavailable"))    // the last outcome is in the text
-				is.Equal(w.arrived(), 1)                                             // nothing more is sent
-				is.Equal(body.closed(), 1)                                           // the body is closed
-				is.Equal(w.registry.Snapshot()[0].Budget.Retries, uint64(1))         // what was charged stays charged
-				is.Equal(w.denials(), []string(nil))                                 // no retry was denied
-				is.Equal(eventsOf[resilient.CallDone](w)[0].Err, errors.Unwrap(err)) // the observer sees the same
+	bothVersions(t, func(t *testing.T, p protocol) {
+		stalled := httptestx.Plan(httptestx.Status(503), httptestx.Send(3), httptestx.Hang)
+		for name, l := range departures() {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				p.bubble(t, always(200, "ok"), func(w *world) {
+					is := is.New(w.T)
+					w.On("/").Do(stalled...)
+					body := track("order")
+					r, _ := http.NewRequest("PUT", w.URL, nil)
+					r.Body, r.ContentLength = body, 5
+					r, done := l.request(r)
+					defer done()
+					start := time.Now()
+					_, err := w.client(retrying(every(1950*time.Millisecond)).
+						Budget(resilient.MinimumThroughput(1), resilient.RetryRatio(1))).Do(r)
+					is.Equal(time.Since(start), 2*time.Second) // at once when it leaves
+					assertLeft(w.T, err, l)
+					is.True(strings.Contains(err.Error(), "503 Service Unavailable"))    // the last outcome is in the text
+					is.Equal(w.arrived(), 1)                                             // nothing more is sent
+					is.Equal(body.closed(), 1)                                           // the body is closed
+					is.Equal(w.registry.Snapshot()[0].Budget.Retries, uint64(1))         // what was charged stays charged
+					is.Equal(w.denials(), []string(nil))                                 // no retry was denied
+					is.Equal(eventsOf[resilient.CallDone](w)[0].Err, errors.Unwrap(err)) // the observer sees the same
+				})
 			})
-		})
-	}
+		}
+	})
 }
 
 // assertLeft checks that the error is the caller's own.
@@ -125,81 +128,88 @@ func TestCallerWhoLeavesAfterALostConnectionFindsItInTheError(t *testing.T) {
 
 func TestCallerWhoLeavesDuringAnAttemptGetsWhatItWouldGetWithoutUs(t *testing.T) {
 	t.Parallel()
-	for name, l := range departures() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble(t, always(200, "ok"), func(w *world) {
-				is := is.New(w.T)
-				w.On("/").Do(httptestx.Stall...)
-				call := func(c *http.Client) error {
-					r, _ := http.NewRequest("GET", w.URL, nil)
-					r, done := l.request(r)
-					defer done()
-					start := time.Now()
-					_, err := c.Do(r)
-					is.Equal(time.Since(start), 2*time.Second) // at once when it leaves
-					return err
-				}
-				bare := call(w.Client())
-				got := call(w.client(retrying(every(time.Second)).
-					Timeout(resilient.Total(time.Minute), resilient.PerAttempt(time.Minute))))
-				is.Equal(got.Error(), bare.Error())                              // the same words
-				is.Equal(errors.Unwrap(got), errors.Unwrap(bare))                // the same error
-				is.Equal(w.arrived(), 2)                                         // one attempt each
-				is.Equal(eventsOf[resilient.AttemptDone](w)[0].Transient, false) // which nobody would repeat
-				is.Equal(len(eventsOf[resilient.RetryScheduled](w)), 0)          // nor did
+	bothVersions(t, func(t *testing.T, p protocol) {
+		for name, l := range departures() {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				p.bubble(t, always(200, "ok"), func(w *world) {
+					is := is.New(w.T)
+					w.On("/").Do(httptestx.Stall...)
+					call := func(c *http.Client) error {
+						r, _ := http.NewRequest("GET", w.URL, nil)
+						r, done := l.request(r)
+						defer done()
+						start := time.Now()
+						_, err := c.Do(r)
+						is.Equal(time.Since(start), 2*time.Second) // at once when it leaves
+						return err
+					}
+					bare := call(w.Client())
+					got := call(w.client(retrying(every(time.Second)).
+						Timeout(resilient.Total(time.Minute), resilient.PerAttempt(time.Minute))))
+					is.Equal(got.Error(), bare.Error())                              // the same words
+					is.Equal(errors.Unwrap(got), errors.Unwrap(bare))                // the same error
+					is.Equal(w.arrived(), 2)                                         // one attempt each
+					is.Equal(eventsOf[resilient.AttemptDone](w)[0].Transient, false) // which nobody would repeat
+					is.Equal(len(eventsOf[resilient.RetryScheduled](w)), 0)          // nor did
+				})
 			})
-		})
-	}
+		}
+	})
 }
 
 func TestCallThatIsCancelledBeforehandSendsAndCountsNothing(t *testing.T) {
 	t.Parallel()
-	for name, l := range departures() {
-		if name == "Request.Cancel" {
-			continue // is the transport's business, see below
-		}
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble(t, always(200, "ok"), func(w *world) {
-				is := is.New(w.T)
-				body := track("order")
-				r, _ := http.NewRequest("PUT", w.URL, nil)
-				r.Body, r.ContentLength = body, 5
-				r, done := l.request(r)
-				defer done()
-				time.Sleep(2*time.Second + 1) // it has left
-				c := w.client(resilient.New("orders").Defaults(resilient.Conservative))
-				_, err := c.Do(r)
-				assertLeft(w.T, err, l)
-				is.Equal(w.arrived(), 0)   // nothing is sent
-				is.Equal(body.closed(), 1) // the body is closed
-				s := w.registry.Snapshot()[0]
-				is.Equal(s.Budget.Requests, uint64(0))                   // no call in the budget's books
-				is.Equal(s.Breaker.Requests, uint64(0))                  // no attempt in the breaker's
-				is.Equal(len(eventsOf[resilient.AttemptDone](w)), 0)     // none is told of
-				is.Equal(eventsOf[resilient.CallDone](w)[0].Attempts, 0) // and the call had none
+	bothVersions(t, func(t *testing.T, p protocol) {
+		for name, l := range departures() {
+			if name == "Request.Cancel" {
+				continue // is the transport's business, see below
+			}
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				p.bubble(t, always(200, "ok"), func(w *world) {
+					is := is.New(w.T)
+					body := track("order")
+					r, _ := http.NewRequest("PUT", w.URL, nil)
+					r.Body, r.ContentLength = body, 5
+					r, done := l.request(r)
+					defer done()
+					time.Sleep(2*time.Second + 1) // it has left
+					c := w.client(resilient.New("orders").Defaults(resilient.Conservative))
+					_, err := c.Do(r)
+					assertLeft(w.T, err, l)
+					is.Equal(w.arrived(), 0)   // nothing is sent
+					is.Equal(body.closed(), 1) // the body is closed
+					s := w.registry.Snapshot()[0]
+					is.Equal(s.Budget.Requests, uint64(0))                   // no call in the budget's books
+					is.Equal(s.Breaker.Requests, uint64(0))                  // no attempt in the breaker's
+					is.Equal(len(eventsOf[resilient.AttemptDone](w)), 0)     // none is told of
+					is.Equal(eventsOf[resilient.CallDone](w)[0].Attempts, 0) // and the call had none
+				})
 			})
-		})
-	}
+		}
+	})
 }
 
 // What Request.Cancel makes of a call only net/http can say.
 func TestRequestThatIsCancelledBeforehandIsNotRepeated(t *testing.T) {
 	t.Parallel()
-	bubble(t, always(200, "ok"), func(w *world) {
-		is := is.New(w.T)
-		w.On("/").Do(httptestx.Stall...)
-		cancelled := make(chan struct{})
-		close(cancelled)
-		body := track("order")
-		r, _ := http.NewRequest("PUT", w.URL, nil)
-		r.Body, r.ContentLength = body, 5
-		r.Cancel = cancelled //nolint:staticcheck // deprecated, but net/http still honours it
-		_, err := w.client(retrying(every(time.Second))).Do(r)
-		is.True(strings.Contains(err.Error(), "net/http: request canceled")) // the words are net/http's
-		is.Equal(body.closed(), 1)                                           // the body is closed
-		is.Equal(len(eventsOf[resilient.RetryScheduled](w)), 0)              // and that is all
+	bothVersions(t, func(t *testing.T, p protocol) {
+		p.bubble(t, always(200, "ok"), func(w *world) {
+			is := is.New(w.T)
+			w.On("/").Do(httptestx.Stall...)
+			cancelled := make(chan struct{})
+			close(cancelled)
+			body := track("order")
+			r, _ := http.NewRequest("PUT", w.URL, nil)
+			r.Body, r.ContentLength = body, 5
+			r.Cancel = cancelled //nolint:staticcheck // deprecated, but net/http still honours it
+			_, err := w.client(retrying(every(time.Second))).Do(r)
+			synctest.Wait()                                                      // over HTTP/2 the transport closes in its own time
+			is.True(strings.Contains(err.Error(), "net/http: request canceled")) // the words are net/http's
+			is.Equal(body.closed(), 1)                                           // the body is closed
+			is.Equal(len(eventsOf[resilient.RetryScheduled](w)), 0)              // and that is all
+		})
 	})
 }
 
@@ -207,23 +217,26 @@ func TestRequestThatIsCancelledBeforehandIsNotRepeated(t *testing.T) {
 // call ends with one or the other, and with nothing else.
 func TestCallerWhoLeavesInTheMomentOfTheAnswer(t *testing.T) {
 	t.Parallel()
-	for range 20 {
-		bubble(t, always(200, "ok"), func(w *world) {
-			is := is.New(w.T)
-			w.On("/").Script(asks("Retry-After", "1"), httptestx.Plan(httptestx.Delay(time.Second), httptestx.Handle))
-			ctx, cancel := context.WithCancel(w.Context())
-			time.AfterFunc(2*time.Second, cancel)
-			body := track("order")
-			r, _ := http.NewRequestWithContext(ctx, "PUT", w.URL, nil)
-			r.Body, r.ContentLength = body, 5
-			resp, err := w.client(retrying()).Do(r)
-			if err == nil {
-				_, err = io.ReadAll(resp.Body)
-				_ = resp.Body.Close()
-			}
-			var broken *net.OpError
-			is.True(err == nil || errors.Is(err, context.Canceled) || errors.As(err, &broken)) // in time, or not
-			is.Equal(body.closed(), 1)                                                         // the body is closed
-		})
-	}
+	bothVersions(t, func(t *testing.T, p protocol) {
+		for range 20 {
+			p.bubble(t, always(200, "ok"), func(w *world) {
+				is := is.New(w.T)
+				w.On("/").Script(asks("Retry-After", "1"), httptestx.Plan(httptestx.Delay(time.Second), httptestx.Handle))
+				ctx, cancel := context.WithCancel(w.Context())
+				time.AfterFunc(2*time.Second, cancel)
+				body := track("order")
+				r, _ := http.NewRequestWithContext(ctx, "PUT", w.URL, nil)
+				r.Body, r.ContentLength = body, 5
+				resp, err := w.client(retrying()).Do(r)
+				if err == nil {
+					_, err = io.ReadAll(resp.Body)
+					_ = resp.Body.Close()
+				}
+				var broken *net.OpError
+				synctest.Wait()                                                                    // over HTTP/2 the transport closes in its own time
+				is.True(err == nil || errors.Is(err, context.Canceled) || errors.As(err, &broken)) // in time, or not
+				is.Equal(body.closed(), 1)                                                         // the body is closed
+			})
+		}
+	})
 }

@@ -60,40 +60,42 @@ func (w *world) upgrade(c *http.Client) *http.Response {
 
 func TestPermitIsHeldUntilTheCallEnds(t *testing.T) {
 	t.Parallel()
-	for name, step := range map[string]struct {
-		plan  []httptestx.Step
-		read  func(io.ReadCloser) // what the caller does with the body
-		inUse int                 // then
-	}{
-		"nothing":         {nil, func(io.ReadCloser) {}, 1},
-		"a part":          {nil, func(b io.ReadCloser) { _, _ = io.CopyN(io.Discard, b, 5) }, 1},
-		"to its end":      {nil, func(b io.ReadCloser) { _, _ = io.Copy(io.Discard, b) }, 0},
-		"close":           {nil, func(b io.ReadCloser) { b.Close() }, 0},
-		"close twice":     {nil, func(b io.ReadCloser) { b.Close(); b.Close() }, 0},
-		"all of it":       {nil, func(b io.ReadCloser) { _, _ = io.Copy(io.Discard, b); b.Close(); b.Close() }, 0},
-		"until it breaks": {httptestx.TruncatedBody(5), func(b io.ReadCloser) { _, _ = io.Copy(io.Discard, b) }, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble(t, always(200, "hello world"), func(w *world) {
-				is := is.New(w.T)
-				if step.plan != nil {
-					w.On("/").Do(step.plan...)
-				}
-				c := w.client(narrow(0))
-				resp, err := c.Get(w.URL)
-				is.NoErr(err)
-				inUse, _ := w.occupancy()
-				is.Equal(inUse, 1) // the call goes on after its headers
-				step.read(resp.Body)
-				inUse, _ = w.occupancy()
-				is.Equal(inUse, step.inUse)
-				_, err = w.post(c)
-				is.Equal(errors.Is(err, resilient.ErrConcurrencyLimit), step.inUse == 1) // and a next call is let in, or not
-				resp.Body.Close()
+	bothVersions(t, func(t *testing.T, p protocol) {
+		for name, step := range map[string]struct {
+			plan  []httptestx.Step
+			read  func(io.ReadCloser) // what the caller does with the body
+			inUse int                 // then
+		}{
+			"nothing":         {nil, func(io.ReadCloser) {}, 1},
+			"a part":          {nil, func(b io.ReadCloser) { _, _ = io.CopyN(io.Discard, b, 5) }, 1},
+			"to its end":      {nil, func(b io.ReadCloser) { _, _ = io.Copy(io.Discard, b) }, 0},
+			"close":           {nil, func(b io.ReadCloser) { b.Close() }, 0},
+			"close twice":     {nil, func(b io.ReadCloser) { b.Close(); b.Close() }, 0},
+			"all of it":       {nil, func(b io.ReadCloser) { _, _ = io.Copy(io.Discard, b); b.Close(); b.Close() }, 0},
+			"until it breaks": {httptestx.TruncatedBody(5), func(b io.ReadCloser) { _, _ = io.Copy(io.Discard, b) }, 0},
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				p.bubble(t, always(200, "hello world"), func(w *world) {
+					is := is.New(w.T)
+					if step.plan != nil {
+						w.On("/").Do(step.plan...)
+					}
+					c := w.client(narrow(0))
+					resp, err := c.Get(w.URL)
+					is.NoErr(err)
+					inUse, _ := w.occupancy()
+					is.Equal(inUse, 1) // the call goes on after its headers
+					step.read(resp.Body)
+					inUse, _ = w.occupancy()
+					is.Equal(inUse, step.inUse)
+					_, err = w.post(c)
+					is.Equal(errors.Is(err, resilient.ErrConcurrencyLimit), step.inUse == 1) // and a next call is let in, or not
+					resp.Body.Close()
+				})
 			})
-		})
-	}
+		}
+	})
 }
 
 func TestPermitIsFreeWhenThereIsNoBody(t *testing.T) {

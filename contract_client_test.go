@@ -30,53 +30,55 @@ func busy() resilient.Builder {
 // The caller's request is the caller's.
 func TestCallersRequestIsLeftAlone(t *testing.T) {
 	t.Parallel()
-	for name, body := range map[string]func(*http.Request){
-		"with GetBody":    func(r *http.Request) {},
-		"without GetBody": func(r *http.Request) { r.GetBody = nil },
-		"streamed":        func(r *http.Request) { r.GetBody, r.ContentLength = nil, -1 },
-		"no body":         func(r *http.Request) { r.Body, r.GetBody, r.ContentLength = http.NoBody, nil, 0 },
-		"nil":             func(r *http.Request) { r.Body, r.GetBody, r.ContentLength = nil, nil, 0 },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble(t, http.HandlerFunc(repeatBody), func(w *world) {
-				is := is.New(w.T)
-				w.On("/").Script(httptestx.Unavailable(0), httptestx.LostResponse)
-				r, _ := http.NewRequest("POST", w.URL+"/a%2Fb?q=1", strings.NewReader("order"))
-				r.Header = http.Header{"X-Mine": {"1", "2"}, "User-Agent": nil}
-				r.Host, r.Close = "orders.test", true
-				r.Trailer = http.Header{"X-Sum": nil}
-				body(r)
-				before, header, trailer, url := *r, r.Header.Clone(), maps.Clone(r.Trailer), *r.URL
-				resp, err := w.client(busy()).Transport.RoundTrip(r)
-				is.NoErr(err)
-				read(w.T, resp)
-				is.Equal(w.arrived(), 3) // it was repeated, twice
+	bothVersions(t, func(t *testing.T, p protocol) {
+		for name, body := range map[string]func(*http.Request){
+			"with GetBody":    func(r *http.Request) {},
+			"without GetBody": func(r *http.Request) { r.GetBody = nil },
+			"streamed":        func(r *http.Request) { r.GetBody, r.ContentLength = nil, -1 },
+			"no body":         func(r *http.Request) { r.Body, r.GetBody, r.ContentLength = http.NoBody, nil, 0 },
+			"nil":             func(r *http.Request) { r.Body, r.GetBody, r.ContentLength = nil, nil, 0 },
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				p.bubble(t, http.HandlerFunc(repeatBody), func(w *world) {
+					is := is.New(w.T)
+					w.On("/").Script(httptestx.Unavailable(0), httptestx.LostResponse)
+					r, _ := http.NewRequest("POST", w.URL+"/a%2Fb?q=1", strings.NewReader("order"))
+					r.Header = http.Header{"X-Mine": {"1", "2"}, "User-Agent": nil}
+					r.Host, r.Close = "orders.test", true
+					r.Trailer = http.Header{"X-Sum": nil}
+					body(r)
+					before, header, trailer, url := *r, r.Header.Clone(), maps.Clone(r.Trailer), *r.URL
+					resp, err := w.client(busy()).Transport.RoundTrip(r)
+					is.NoErr(err)
+					read(w.T, resp)
+					is.Equal(w.arrived(), 3) // it was repeated, twice
 
-				is.Equal(r.Header, header)     // not a header more
-				is.Equal(r.Trailer, trailer)   // nor a trailer
-				is.Equal(*r.URL, url)          // nor another URL
-				is.True(r.URL == before.URL)   // not a copy either
-				is.True(r.Body == before.Body) // the body is what it was
-				is.Equal(r.GetBody == nil, before.GetBody == nil)
-				is.Equal(reflect.ValueOf(r.Header).Pointer(), reflect.ValueOf(before.Header).Pointer()) // the very map
-				is.Equal(r.ContentLength, before.ContentLength)
-				is.Equal(r.Host, before.Host)
-				is.Equal(r.Close, before.Close)
-				is.True(r.Context() == before.Context())
-				for _, e := range w.Exchanges() { // and every attempt has it all
-					is.Equal(e.Method, "POST")
-					is.Equal(e.Host, "orders.test")
-					is.Equal(e.Query, "q=1")
-					is.Equal(e.Header["X-Mine"], []string{"1", "2"})
-					is.Equal(e.Header["User-Agent"], nil) // as asked for
-					is.Equal(e.ConnSeq, 1)                // Close: each on a connection of its own
-					is.Equal(e.Key, w.Exchanges()[0].Key) // one key for all
-					is.Equal(string(e.Body), bodyOf(name))
-				}
+					is.Equal(r.Header, header)     // not a header more
+					is.Equal(r.Trailer, trailer)   // nor a trailer
+					is.Equal(*r.URL, url)          // nor another URL
+					is.True(r.URL == before.URL)   // not a copy either
+					is.True(r.Body == before.Body) // the body is what it was
+					is.Equal(r.GetBody == nil, before.GetBody == nil)
+					is.Equal(reflect.ValueOf(r.Header).Pointer(), reflect.ValueOf(before.Header).Pointer()) // the very map
+					is.Equal(r.ContentLength, before.ContentLength)
+					is.Equal(r.Host, before.Host)
+					is.Equal(r.Close, before.Close)
+					is.True(r.Context() == before.Context())
+					for _, e := range w.Exchanges() { // and every attempt has it all
+						is.Equal(e.Method, "POST")
+						is.Equal(e.Host, "orders.test")
+						is.Equal(e.Query, "q=1")
+						is.Equal(e.Header["X-Mine"], []string{"1", "2"})
+						is.Equal(e.Header["User-Agent"], nil) // as asked for
+						is.Equal(e.ConnSeq, 1)                // Close: each on a connection of its own
+						is.Equal(e.Key, w.Exchanges()[0].Key) // one key for all
+						is.Equal(string(e.Body), bodyOf(name))
+					}
+				})
 			})
-		})
-	}
+		}
+	})
 }
 
 // repeatBody answers with what was sent.
@@ -139,63 +141,67 @@ func TestEveryAttemptHasARequestOfItsOwn(t *testing.T) {
 
 func TestCallersTraceSeesEveryAttempt(t *testing.T) {
 	t.Parallel()
-	bubble(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Link", "</style.css>")
-		w.WriteHeader(http.StatusEarlyHints)
-		w.WriteHeader(200)
-	}), func(w *world) {
-		is := is.New(w.T)
-		w.On("/").Script(httptestx.Unavailable(0))
-		var mu sync.Mutex
-		hooks := map[string]int{}
-		hook := func(name string) {
-			mu.Lock()
-			defer mu.Unlock()
-			hooks[name]++
-		}
-		ctx := httptrace.WithClientTrace(w.Context(), &httptrace.ClientTrace{
-			GetConn:              func(string) { hook("GetConn") },
-			GotConn:              func(httptrace.GotConnInfo) { hook("GotConn") },
-			WroteHeaders:         func() { hook("WroteHeaders") },
-			WroteRequest:         func(httptrace.WroteRequestInfo) { hook("WroteRequest") },
-			GotFirstResponseByte: func() { hook("GotFirstResponseByte") },
-			Got1xxResponse: func(code int, h textproto.MIMEHeader) error {
-				is.Equal(h.Get("Link"), "</style.css>")
-				hook(http.StatusText(code))
-				return nil
-			},
-		})
-		r, _ := http.NewRequestWithContext(ctx, "GET", w.URL, nil)
-		resp, err := w.client(busy()).Do(r)
-		is.NoErr(err)
-		read(w.T, resp)
-		is.Equal(hooks, map[string]int{
-			"GetConn": 2, "GotConn": 2, "WroteHeaders": 2, "WroteRequest": 2, "GotFirstResponseByte": 2, // of two attempts
-			"Early Hints": 1, // of the one that had them
+	bothVersions(t, func(t *testing.T, p protocol) {
+		p.bubble(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Link", "</style.css>")
+			w.WriteHeader(http.StatusEarlyHints)
+			w.WriteHeader(200)
+		}), func(w *world) {
+			is := is.New(w.T)
+			w.On("/").Script(httptestx.Unavailable(0))
+			var mu sync.Mutex
+			hooks := map[string]int{}
+			hook := func(name string) {
+				mu.Lock()
+				defer mu.Unlock()
+				hooks[name]++
+			}
+			ctx := httptrace.WithClientTrace(w.Context(), &httptrace.ClientTrace{
+				GetConn:              func(string) { hook("GetConn") },
+				GotConn:              func(httptrace.GotConnInfo) { hook("GotConn") },
+				WroteHeaders:         func() { hook("WroteHeaders") },
+				WroteRequest:         func(httptrace.WroteRequestInfo) { hook("WroteRequest") },
+				GotFirstResponseByte: func() { hook("GotFirstResponseByte") },
+				Got1xxResponse: func(code int, h textproto.MIMEHeader) error {
+					is.Equal(h.Get("Link"), "</style.css>")
+					hook(http.StatusText(code))
+					return nil
+				},
+			})
+			r, _ := http.NewRequestWithContext(ctx, "GET", w.URL, nil)
+			resp, err := w.client(busy()).Do(r)
+			is.NoErr(err)
+			read(w.T, resp)
+			is.Equal(hooks, map[string]int{
+				"GetConn": 2, "GotConn": 2, "WroteHeaders": 2, "WroteRequest": 2, "GotFirstResponseByte": 2, // of two attempts
+				"Early Hints": 1, // of the one that had them
+			})
 		})
 	})
 }
 
 func TestRequestTrailersAreFilledWhileTheBodyIsSent(t *testing.T) {
 	t.Parallel()
-	got := make(chan string, 3)
-	bubble(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		got <- r.Trailer.Get("X-Sum")
-		if len(got) == 1 {
-			w.WriteHeader(503)
-		}
-	}), func(w *world) {
-		is := is.New(w.T)
-		r, _ := http.NewRequest("PUT", w.URL, nil)
-		r.Trailer = http.Header{"X-Sum": nil}
-		r.ContentLength = -1
-		r.Body = io.NopCloser(io.MultiReader(strings.NewReader("order"), atEOF(func() { r.Trailer.Set("X-Sum", "42") })))
-		resp, err := w.client(busy()).Do(r)
-		is.NoErr(err)
-		read(w.T, resp)
-		is.Equal(<-got, "42") // the first attempt
-		is.Equal(<-got, "42") // and the retry
+	bothVersions(t, func(t *testing.T, p protocol) {
+		got := make(chan string, 3)
+		p.bubble(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			got <- r.Trailer.Get("X-Sum")
+			if len(got) == 1 {
+				w.WriteHeader(503)
+			}
+		}), func(w *world) {
+			is := is.New(w.T)
+			r, _ := http.NewRequest("PUT", w.URL, nil)
+			r.Trailer = http.Header{"X-Sum": nil}
+			r.ContentLength = -1
+			r.Body = io.NopCloser(io.MultiReader(strings.NewReader("order"), atEOF(func() { r.Trailer.Set("X-Sum", "42") })))
+			resp, err := w.client(busy()).Do(r)
+			is.NoErr(err)
+			read(w.T, resp)
+			is.Equal(<-got, "42") // the first attempt
+			is.Equal(<-got, "42") // and the retry
+		})
 	})
 }
 

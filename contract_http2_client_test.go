@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -19,17 +17,13 @@ import (
 	"github.com/matryer/is"
 )
 
-// overHTTP2 is a world whose client speaks HTTP/2 over TLS to a server of
-// net/http's own.
+// overHTTP2 is a world whose client speaks HTTP/2 over TLS, on real sockets.
 func overHTTP2(t *testing.T, h http.Handler, b resilient.Builder) (w *world, c *http.Client, url string) {
 	t.Helper()
-	w = loopback(t, nil)
-	server := httptest.NewUnstartedServer(h)
-	server.EnableHTTP2 = true
-	server.Config.ErrorLog = log.New(io.Discard, "", 0)
-	server.StartTLS()
-	t.Cleanup(server.Close)
-	return w, w.over(server.Client().Transport, b), server.URL
+	noGoroutinesLeft(t)
+	w = newWorldIn(t, false, h, h2TLS.options()...)
+	w.StartTLS()
+	return w, w.client(b), w.URL
 }
 
 func TestHTTP2IsSpokenAndRepeated(t *testing.T) {

@@ -20,78 +20,84 @@ import (
 
 func TestResponseTrailersArrive(t *testing.T) {
 	t.Parallel()
-	bubble(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Trailer", "X-Announced")
-		_, _ = io.WriteString(w, "body")
-		w.Header().Set("X-Announced", "1")
-		w.Header().Set(http.TrailerPrefix+"X-Unannounced", "2")
-	}), func(w *world) {
-		is := is.New(w.T)
-		resp, err := w.client(busy()).Get(w.URL)
-		is.NoErr(err)
-		is.Equal(resp.Trailer, http.Header{"X-Announced": nil}) // the announced one, not there yet
-		is.Equal(read(w.T, resp), "body")
-		is.Equal(resp.Trailer, http.Header{"X-Announced": {"1"}, "X-Unannounced": {"2"}})
+	bothVersions(t, func(t *testing.T, p protocol) {
+		p.bubble(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Trailer", "X-Announced")
+			_, _ = io.WriteString(w, "body")
+			w.Header().Set("X-Announced", "1")
+			w.Header().Set(http.TrailerPrefix+"X-Unannounced", "2")
+		}), func(w *world) {
+			is := is.New(w.T)
+			resp, err := w.client(busy()).Get(w.URL)
+			is.NoErr(err)
+			is.Equal(resp.Trailer, http.Header{"X-Announced": nil}) // the announced one, not there yet
+			is.Equal(read(w.T, resp), "body")
+			is.Equal(resp.Trailer, http.Header{"X-Announced": {"1"}, "X-Unannounced": {"2"}})
+		})
 	})
 }
 
 func TestGzipIsUnpackedAsEver(t *testing.T) {
 	t.Parallel()
-	bubble(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Encoding", "gzip")
-		z := gzip.NewWriter(w)
-		_, _ = io.WriteString(z, strings.Repeat("hello ", 1000))
-		_ = z.Close()
-	}), func(w *world) {
-		is := is.New(w.T)
-		c := w.client(busy())
-		resp, err := c.Get(w.URL)
-		is.NoErr(err)
-		is.True(resp.Uncompressed) // by the transport, which asked for it
-		is.Equal(resp.Header.Get("Content-Encoding"), "")
-		is.Equal(len(read(w.T, resp)), 6000)
-		r, _ := http.NewRequest("GET", w.URL, nil)
-		r.Header.Set("Accept-Encoding", "gzip")
-		resp, err = c.Do(r)
-		is.NoErr(err)
-		is.True(!resp.Uncompressed) // who asks for it gets it
-		z, err := gzip.NewReader(resp.Body)
-		is.NoErr(err)
-		b, err := io.ReadAll(z)
-		is.NoErr(err)
-		is.Equal(len(b), 6000)
-		resp.Body.Close()
+	bothVersions(t, func(t *testing.T, p protocol) {
+		p.bubble(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			z := gzip.NewWriter(w)
+			_, _ = io.WriteString(z, strings.Repeat("hello ", 1000))
+			_ = z.Close()
+		}), func(w *world) {
+			is := is.New(w.T)
+			c := w.client(busy())
+			resp, err := c.Get(w.URL)
+			is.NoErr(err)
+			is.True(resp.Uncompressed) // by the transport, which asked for it
+			is.Equal(resp.Header.Get("Content-Encoding"), "")
+			is.Equal(len(read(w.T, resp)), 6000)
+			r, _ := http.NewRequest("GET", w.URL, nil)
+			r.Header.Set("Accept-Encoding", "gzip")
+			resp, err = c.Do(r)
+			is.NoErr(err)
+			is.True(!resp.Uncompressed) // who asks for it gets it
+			z, err := gzip.NewReader(resp.Body)
+			is.NoErr(err)
+			b, err := io.ReadAll(z)
+			is.NoErr(err)
+			is.Equal(len(b), 6000)
+			resp.Body.Close()
+		})
 	})
 }
 
 // The context of an attempt ends with its body and not before.
 func TestContextOfAnAttemptLivesAsLongAsItsBody(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]func(io.ReadCloser){
-		"closed":          func(b io.ReadCloser) { b.Close() },
-		"read to the end": func(b io.ReadCloser) { _, _ = io.Copy(io.Discard, b) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble(t, always(200, strings.Repeat("x", 100)), func(w *world) {
-				is := is.New(w.T)
-				w.On("/").Script(httptestx.Unavailable(0))
-				var attempts []context.Context
-				c := w.over(roundTripper(func(r *http.Request) (*http.Response, error) {
-					attempts = append(attempts, r.Context())
-					return w.Client().Transport.RoundTrip(r)
-				}), busy())
-				resp, err := c.Get(w.URL)
-				is.NoErr(err)
-				is.True(attempts[0].Err() != nil) // the first has been thrown away
-				time.Sleep(time.Hour)             // whatever the timeouts
-				is.NoErr(attempts[1].Err())
-				end(resp.Body)
-				is.True(attempts[1].Err() != nil) // now it is over
-				resp.Body.Close()
+	bothVersions(t, func(t *testing.T, p protocol) {
+		for name, end := range map[string]func(io.ReadCloser){
+			"closed":          func(b io.ReadCloser) { b.Close() },
+			"read to the end": func(b io.ReadCloser) { _, _ = io.Copy(io.Discard, b) },
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				p.bubble(t, always(200, strings.Repeat("x", 100)), func(w *world) {
+					is := is.New(w.T)
+					w.On("/").Script(httptestx.Unavailable(0))
+					var attempts []context.Context
+					c := w.over(roundTripper(func(r *http.Request) (*http.Response, error) {
+						attempts = append(attempts, r.Context())
+						return w.Client().Transport.RoundTrip(r)
+					}), busy())
+					resp, err := c.Get(w.URL)
+					is.NoErr(err)
+					is.True(attempts[0].Err() != nil) // the first has been thrown away
+					time.Sleep(time.Hour)             // whatever the timeouts
+					is.NoErr(attempts[1].Err())
+					end(resp.Body)
+					is.True(attempts[1].Err() != nil) // now it is over
+					resp.Body.Close()
+				})
 			})
-		})
-	}
+		}
+	})
 }
 
 // A transport that answers with less than net/http does is not made up for.
@@ -136,47 +142,49 @@ func (halfClosing) CloseWrite() error           { return nil }
 
 func TestRedirectsAndCookiesAreTheClients(t *testing.T) {
 	t.Parallel()
-	bubble(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch cookie, _ := r.Cookie("session"); {
-		case r.URL.Path == "/login":
-			http.SetCookie(w, &http.Cookie{Name: "session", Value: "42", Path: "/"})
-			http.Redirect(w, r, "/home", http.StatusSeeOther)
-		case r.URL.Path == "/moved":
-			http.Redirect(w, r, "/order", http.StatusTemporaryRedirect)
-		case r.URL.Path == "/loop":
-			http.Redirect(w, r, "/loop", http.StatusFound)
-		case r.URL.Path == "/order":
-			_, _ = io.Copy(w, r.Body)
-		case cookie != nil:
-			_, _ = io.WriteString(w, "session "+cookie.Value)
-		}
-	}), func(w *world) {
-		is := is.New(w.T)
-		w.On("/home").Script(httptestx.Unavailable(0))
-		jar, _ := cookiejar.New(nil)
-		var hops []string
-		existing := &http.Client{Jar: jar, CheckRedirect: func(r *http.Request, via []*http.Request) error {
-			hops = append(hops, via[len(via)-1].URL.Path+" to "+r.URL.Path)
-			if len(via) == 5 {
-				return http.ErrUseLastResponse
+	bothVersions(t, func(t *testing.T, p protocol) {
+		p.bubble(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch cookie, _ := r.Cookie("session"); {
+			case r.URL.Path == "/login":
+				http.SetCookie(w, &http.Cookie{Name: "session", Value: "42", Path: "/"})
+				http.Redirect(w, r, "/home", http.StatusSeeOther)
+			case r.URL.Path == "/moved":
+				http.Redirect(w, r, "/order", http.StatusTemporaryRedirect)
+			case r.URL.Path == "/loop":
+				http.Redirect(w, r, "/loop", http.StatusFound)
+			case r.URL.Path == "/order":
+				_, _ = io.Copy(w, r.Body)
+			case cookie != nil:
+				_, _ = io.WriteString(w, "session "+cookie.Value)
 			}
-			return nil
-		}}
-		c := w.client(busy().Client(existing))
-		resp, err := c.Get(w.URL + "/login")
-		is.NoErr(err)
-		is.Equal(read(w.T, resp), "session 42")                 // the cookie was kept and sent
-		is.Equal(hops, []string{"/login to /home"})             // the caller was asked once
-		is.Equal(resp.Request.URL.Path, "/home")                // the response is the last hop's
-		is.Equal(len(eventsOf[resilient.CallDone](w)), 2)       // a hop is a call
-		is.Equal(len(eventsOf[resilient.RetryScheduled](w)), 1) // and may be repeated
-		resp, err = c.Post(w.URL+"/moved", "text/plain", strings.NewReader("order"))
-		is.NoErr(err)
-		is.Equal(read(w.T, resp), "order") // the body goes with it
-		resp, err = c.Get(w.URL + "/loop")
-		is.NoErr(err)
-		is.Equal(resp.StatusCode, http.StatusFound) // the caller has had enough
-		read(w.T, resp)
+		}), func(w *world) {
+			is := is.New(w.T)
+			w.On("/home").Script(httptestx.Unavailable(0))
+			jar, _ := cookiejar.New(nil)
+			var hops []string
+			existing := &http.Client{Jar: jar, CheckRedirect: func(r *http.Request, via []*http.Request) error {
+				hops = append(hops, via[len(via)-1].URL.Path+" to "+r.URL.Path)
+				if len(via) == 5 {
+					return http.ErrUseLastResponse
+				}
+				return nil
+			}}
+			c := w.client(busy().Client(existing))
+			resp, err := c.Get(w.URL + "/login")
+			is.NoErr(err)
+			is.Equal(read(w.T, resp), "session 42")                 // the cookie was kept and sent
+			is.Equal(hops, []string{"/login to /home"})             // the caller was asked once
+			is.Equal(resp.Request.URL.Path, "/home")                // the response is the last hop's
+			is.Equal(len(eventsOf[resilient.CallDone](w)), 2)       // a hop is a call
+			is.Equal(len(eventsOf[resilient.RetryScheduled](w)), 1) // and may be repeated
+			resp, err = c.Post(w.URL+"/moved", "text/plain", strings.NewReader("order"))
+			is.NoErr(err)
+			is.Equal(read(w.T, resp), "order") // the body goes with it
+			resp, err = c.Get(w.URL + "/loop")
+			is.NoErr(err)
+			is.Equal(resp.StatusCode, http.StatusFound) // the caller has had enough
+			read(w.T, resp)
+		})
 	})
 }
 
@@ -208,25 +216,27 @@ func TestBaseIsUsedAsItIs(t *testing.T) {
 
 func TestCloseIdleConnectionsReachesTheBase(t *testing.T) {
 	t.Parallel()
-	bubble(t, always(200, "ok"), func(w *world) {
-		is := is.New(w.T)
-		c := w.client(busy())
-		for range 2 {
+	bothVersions(t, func(t *testing.T, p protocol) {
+		p.bubble(t, always(200, "ok"), func(w *world) {
+			is := is.New(w.T)
+			c := w.client(busy())
+			for range 2 {
+				resp, err := c.Get(w.URL)
+				is.NoErr(err)
+				read(w.T, resp)
+			}
+			c.CloseIdleConnections()
+			synctest.Wait()
 			resp, err := c.Get(w.URL)
 			is.NoErr(err)
 			read(w.T, resp)
-		}
-		c.CloseIdleConnections()
-		synctest.Wait()
-		resp, err := c.Get(w.URL)
-		is.NoErr(err)
-		read(w.T, resp)
-		conns := []int{}
-		for _, e := range w.Exchanges() {
-			conns = append(conns, e.Conn)
-		}
-		is.Equal(conns, []int{1, 1, 2})                                            // the pool was emptied between the second and the third
-		w.over(roundTripper(hello), resilient.New("other")).CloseIdleConnections() // a base without is left in peace
+			conns := []int{}
+			for _, e := range w.Exchanges() {
+				conns = append(conns, e.Conn)
+			}
+			is.Equal(conns, []int{1, 1, 2})                                            // the pool was emptied between the second and the third
+			w.over(roundTripper(hello), resilient.New("other")).CloseIdleConnections() // a base without is left in peace
+		})
 	})
 }
 
@@ -246,25 +256,27 @@ func TestErrorOfTheBaseIsReturnedAsItIs(t *testing.T) {
 // A Timeout that is set on the built client later works as on any client.
 func TestClientTimeoutThatIsSetLater(t *testing.T) {
 	t.Parallel()
-	bubble(t, always(200, "hello"), func(w *world) {
-		is := is.New(w.T)
-		w.On("/stall").Do(httptestx.Stall...)
-		w.On("/body").Do(httptestx.SlowBody(time.Hour)...)
-		c := w.client(busy())
-		c.Timeout = time.Second
-		began := time.Now()
-		_, err := c.Get(w.URL + "/stall")
-		is.Equal(time.Since(began), time.Second)
-		is.True(isTimeout(err))
-		is.True(errors.Is(err, context.DeadlineExceeded))
-		is.True(!errors.Is(err, resilient.ErrTotalTimeout)) // it is not ours
-		is.Equal(w.arrived(), 1)                            // and nothing is repeated
-		resp, err := c.Get(w.URL + "/body")
-		is.NoErr(err)
-		_, err = io.ReadAll(resp.Body)
-		is.True(isTimeout(err))
-		is.True(errors.Is(err, context.DeadlineExceeded))
-		resp.Body.Close()
+	bothVersions(t, func(t *testing.T, p protocol) {
+		p.bubble(t, always(200, "hello"), func(w *world) {
+			is := is.New(w.T)
+			w.On("/stall").Do(httptestx.Stall...)
+			w.On("/body").Do(httptestx.SlowBody(time.Hour)...)
+			c := w.client(busy())
+			c.Timeout = time.Second
+			began := time.Now()
+			_, err := c.Get(w.URL + "/stall")
+			is.Equal(time.Since(began), time.Second)
+			is.True(isTimeout(err))
+			is.True(errors.Is(err, context.DeadlineExceeded))
+			is.True(!errors.Is(err, resilient.ErrTotalTimeout)) // it is not ours
+			is.Equal(w.arrived(), 1)                            // and nothing is repeated
+			resp, err := c.Get(w.URL + "/body")
+			is.NoErr(err)
+			_, err = io.ReadAll(resp.Body)
+			is.True(isTimeout(err))
+			is.True(errors.Is(err, context.DeadlineExceeded))
+			resp.Body.Close()
+		})
 	})
 }
 

@@ -227,34 +227,36 @@ func TestDiscardedBodyIsClosedWhenItsContextIsNotHeeded(t *testing.T) {
 // the caller's deadline hold while it is read, and in the wait that follows.
 func TestDiscardedBodyDoesNotStretchTheCall(t *testing.T) {
 	t.Parallel()
-	stalled := httptestx.Plan(httptestx.Status(503), httptestx.Send(3), httptestx.Hang)
-	for name, c := range map[string]struct {
-		wait, total, deadline time.Duration
-		is                    error
-	}{
-		"total, in the wait":         {wait: 950 * time.Millisecond, total: time.Second, is: resilient.ErrTotalTimeout},
-		"total, while it is read":    {total: 50 * time.Millisecond, is: resilient.ErrTotalTimeout},
-		"deadline, in the wait":      {wait: 950 * time.Millisecond, deadline: time.Second, is: context.DeadlineExceeded},
-		"deadline, while it is read": {deadline: 50 * time.Millisecond, is: context.DeadlineExceeded},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble(t, always(200, "ok"), func(w *world) {
-				is := is.New(w.T)
-				w.On("/").Do(stalled...)
-				ctx := w.Context()
-				if c.deadline > 0 {
-					var cancel context.CancelFunc
-					ctx, cancel = context.WithTimeout(ctx, c.deadline)
-					defer cancel()
-				}
-				r, _ := http.NewRequestWithContext(ctx, "GET", w.URL, nil)
-				start := time.Now()
-				_, err := w.client(retrying(every(c.wait)).Timeout(resilient.Total(c.total))).Do(r)
-				is.True(errors.Is(err, c.is))                         // it is over
-				is.Equal(time.Since(start), max(c.total, c.deadline)) // exactly when the time is
-				is.Equal(w.arrived(), 1)                              // and nothing more is sent
+	bothVersions(t, func(t *testing.T, p protocol) {
+		stalled := httptestx.Plan(httptestx.Status(503), httptestx.Send(3), httptestx.Hang)
+		for name, c := range map[string]struct {
+			wait, total, deadline time.Duration
+			is                    error
+		}{
+			"total, in the wait":         {wait: 950 * time.Millisecond, total: time.Second, is: resilient.ErrTotalTimeout},
+			"total, while it is read":    {total: 50 * time.Millisecond, is: resilient.ErrTotalTimeout},
+			"deadline, in the wait":      {wait: 950 * time.Millisecond, deadline: time.Second, is: context.DeadlineExceeded},
+			"deadline, while it is read": {deadline: 50 * time.Millisecond, is: context.DeadlineExceeded},
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				p.bubble(t, always(200, "ok"), func(w *world) {
+					is := is.New(w.T)
+					w.On("/").Do(stalled...)
+					ctx := w.Context()
+					if c.deadline > 0 {
+						var cancel context.CancelFunc
+						ctx, cancel = context.WithTimeout(ctx, c.deadline)
+						defer cancel()
+					}
+					r, _ := http.NewRequestWithContext(ctx, "GET", w.URL, nil)
+					start := time.Now()
+					_, err := w.client(retrying(every(c.wait)).Timeout(resilient.Total(c.total))).Do(r)
+					is.True(errors.Is(err, c.is))                         // it is over
+					is.Equal(time.Since(start), max(c.total, c.deadline)) // exactly when the time is
+					is.Equal(w.arrived(), 1)                              // and nothing more is sent
+				})
 			})
-		})
-	}
+		}
+	})
 }

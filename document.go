@@ -15,6 +15,7 @@ type reader struct {
 	*draft
 	document []byte
 	unknown  string // what is wrong with a key that is not known, unless it is a setting
+	dotnet   bool   // it is in .NET's words
 	verbatim bool   // sets values and no more; otherwise it does as the verbs do
 }
 
@@ -24,6 +25,7 @@ func (d *draft) applyDocument(document []byte) { reader{draft: d, document: docu
 // An element is a value in the document, and where it stands.
 type element struct {
 	path string
+	key  string // its last part
 	raw  []byte
 	at   int
 }
@@ -60,6 +62,9 @@ func (r reader) isObject(e element) bool {
 // object reads the settings of a client.
 func (r reader) object(root element) {
 	sections, switches := schema(r.draft), switches(r.draft)
+	if !r.verbatim && inDotnetsWords(root.raw) {
+		r.dotnet, sections, switches = true, dotnet(r.draft), nil
+	}
 	keys := make([]string, 0, len(sections)+len(switches))
 	for _, s := range sections {
 		keys = append(keys, s.key)
@@ -74,6 +79,15 @@ func (r reader) object(root element) {
 		}
 		r.section(sections[i], e)
 	})
+}
+
+// inDotnetsWords reports whether an object begins with a key in capitals, which only .NET has.
+func inDotnetsWords(object []byte) bool {
+	decoder := json.NewDecoder(bytes.NewReader(object))
+	_, _ = decoder.Token()
+	token, _ := decoder.Token()
+	key, _ := token.(string)
+	return key != "" && key[0] >= 'A' && key[0] <= 'Z'
 }
 
 func (r reader) section(s section, e element) {
@@ -98,6 +112,9 @@ func (r reader) section(s section, e element) {
 	}
 }
 
+// schemaKey is what editors find the form of a document by; it says nothing else.
+const schemaKey = "$schema"
+
 // members calls each for the members of an object, with the place of their key in known.
 func (r reader) members(object element, known []string, each func(int, element)) {
 	decoder := json.NewDecoder(bytes.NewReader(object.raw))
@@ -110,8 +127,9 @@ func (r reader) members(object element, known []string, each func(int, element))
 		if decoder.Decode(&raw) != nil {
 			return
 		}
-		member := element{join(object.path, key), raw, object.at + int(decoder.InputOffset()) - len(raw)}
+		member := element{join(object.path, key), key, raw, object.at + int(decoder.InputOffset()) - len(raw)}
 		switch i := slices.Index(known, key); {
+		case key == schemaKey && object.path == "" && string(raw[:1]) == `"`:
 		case i < 0:
 			r.refuseKey(member, cmp.Or(r.unknown, "there is no such setting"), known)
 		case seen[key]:
@@ -135,7 +153,7 @@ func (r reader) endpoints(list *[]Endpoint, e element) {
 	at := 0
 	for i, raw := range raws {
 		at += bytes.Index(e.raw[at:], raw)
-		item := element{e.path + "[" + strconv.Itoa(i) + "]", raw, e.at + at}
+		item := element{e.path + "[" + strconv.Itoa(i) + "]", "", raw, e.at + at}
 		at += len(raw)
 		if !r.isObject(item) {
 			continue
@@ -160,6 +178,13 @@ func (r reader) set(s setting, e element) {
 	if list, ok := s.value.(*[]Endpoint); ok {
 		r.endpoints(list, e)
 		return
+	}
+	if nested, ok := s.value.(section); ok {
+		r.section(nested, e)
+		return
+	}
+	if r.dotnet {
+		e.raw = spelt(e.raw, s.value)
 	}
 	if want, ok := decode(e.raw, s.value); !ok {
 		r.refuseElement(e, "must be "+want)
@@ -191,6 +216,9 @@ func (r reader) refuseKey(e element, rule string, known []string) {
 	fix := ""
 	if known != nil {
 		fix = "there are " + strings.Join(known, ", ")
+	}
+	if near := nearest(e.key, known); near != "" {
+		fix = "did you mean " + near + "?"
 	}
 	r.fault(ConfigError{Setting: "JSON(" + e.path + ")", Rule: r.line(e.at) + rule, Fix: fix})
 }

@@ -183,11 +183,11 @@ func TestDocumentIsReadStrictly(t *testing.T) {
 		},
 		"unknown setting": {
 			"{\n  \"concurrency\": {\n    \"permit\": 3\n  }\n}",
-			`JSON(concurrency.permit): line 3: there is no such setting; there are permits, queue`,
+			`JSON(concurrency.permit): line 3: there is no such setting; did you mean permits?`,
 		},
 		"another case": {
 			`{"concurrency": {"Permits": 3}}`,
-			`JSON(concurrency.Permits): line 1: there is no such setting; there are permits, queue`,
+			`JSON(concurrency.Permits): line 1: there is no such setting; did you mean permits?`,
 		},
 		"a key that could forge a line": {
 			`{"a\nb": 1, "concurrency": {"a.b": 1}}`,
@@ -211,9 +211,9 @@ func TestDocumentIsReadStrictly(t *testing.T) {
 		"a fraction":          {`{"retry": {"maxRetries": 2.5}}`, `JSON(retry.maxRetries: 2.5): line 1: must be a whole number`},
 		"a number too large":  {`{"retry": {"maxRetries": 1e30}}`, `JSON(retry.maxRetries: 1e30): line 1: must be a whole number`},
 		"null for a number":   {`{"retry": {"maxRetries": null}}`, `JSON(retry.maxRetries: null): line 1: must be a whole number`},
-		"a number for a time": {`{"timeout": {"total": 30}}`, `JSON(timeout.total: 30): line 1: must be a duration such as "30s"`},
-		"a time of no unit":   {`{"timeout": {"total": "30"}}`, `JSON(timeout.total: "30"): line 1: must be a duration such as "30s"`},
-		"null for a time":     {`{"timeout": {"total": null}}`, `JSON(timeout.total: null): line 1: must be a duration such as "30s"`},
+		"a number for a time": {`{"timeout": {"total": 30}}`, `JSON(timeout.total: 30): line 1: must be a duration such as "30s" or "00:00:30"`},
+		"a time of no unit":   {`{"timeout": {"total": "30"}}`, `JSON(timeout.total: "30"): line 1: must be a duration such as "30s" or "00:00:30"`},
+		"null for a time":     {`{"timeout": {"total": null}}`, `JSON(timeout.total: null): line 1: must be a duration such as "30s" or "00:00:30"`},
 		"text for a switch":   {`{"retry": {"retryAfter": "yes"}}`, `JSON(retry.retryAfter: "yes"): line 1: must be true or false`},
 		"text for a ratio":    {`{"budget": {"retryRatio": "10%"}}`, `JSON(budget.retryRatio: "10%"): line 1: must be a number`},
 		"a ratio too large":   {`{"budget": {"retryRatio": 1e400}}`, `JSON(budget.retryRatio: 1e400): line 1: must be a number`},

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
 	"time"
 
 	"github.com/a-seed-e0941262/resilient"
@@ -55,111 +56,116 @@ func TestRequestsThatCannotBeSent(t *testing.T) {
 // An empty body is sent as it is without the library, each time.
 func TestEmptyBodiesStayEmpty(t *testing.T) {
 	t.Parallel()
-	for name, body := range map[string]func() io.Reader{
-		"nil":                       func() io.Reader { return nil },
-		"NoBody":                    func() io.Reader { return http.NoBody },
-		"reader without bytes":      func() io.Reader { return strings.NewReader("") },
-		"reader of unknown length":  func() io.Reader { return io.MultiReader() },
-		"closer of unknown length":  func() io.Reader { return io.NopCloser(strings.NewReader("")) },
-		"reader that ends with one": func() io.Reader { return iotest.DataErrReader(strings.NewReader("")) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var mu sync.Mutex
-			var seen []string
-			bubble(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				mu.Lock()
-				defer mu.Unlock()
-				seen = append(seen, fmt.Sprint(r.ContentLength, r.TransferEncoding, r.Header["Content-Length"]))
-				if len(seen) == 2 {
-					w.WriteHeader(503)
-				}
-			}), func(w *world) {
-				is := is.New(w.T)
-				for _, c := range []*http.Client{w.Client(), w.client(busy().Idempotency(resilient.Off))} {
-					resp, err := c.Post(w.URL, "", body())
-					is.NoErr(err)
-					is.Equal(resp.StatusCode, 200)
-					read(w.T, resp)
-				}
-				is.Equal(len(seen), 3)
-				is.Equal(seen[1], seen[0]) // the first attempt is as without the library
-				is.Equal(seen[2], seen[0]) // and so is the retry
+	bothVersions(t, func(t *testing.T, p protocol) {
+		for name, body := range map[string]func() io.Reader{
+			"nil":                       func() io.Reader { return nil },
+			"NoBody":                    func() io.Reader { return http.NoBody },
+			"reader without bytes":      func() io.Reader { return strings.NewReader("") },
+			"reader of unknown length":  func() io.Reader { return io.MultiReader() },
+			"closer of unknown length":  func() io.Reader { return io.NopCloser(strings.NewReader("")) },
+			"reader that ends with one": func() io.Reader { return iotest.DataErrReader(strings.NewReader("")) },
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				var mu sync.Mutex
+				var seen []string
+				p.bubble(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					mu.Lock()
+					defer mu.Unlock()
+					seen = append(seen, fmt.Sprint(r.ContentLength, r.TransferEncoding, r.Header["Content-Length"]))
+					if len(seen) == 2 {
+						w.WriteHeader(503)
+					}
+				}), func(w *world) {
+					is := is.New(w.T)
+					for _, c := range []*http.Client{w.Client(), w.client(busy().Idempotency(resilient.Off))} {
+						resp, err := c.Post(w.URL, "", body())
+						is.NoErr(err)
+						is.Equal(resp.StatusCode, 200)
+						read(w.T, resp)
+					}
+					is.Equal(len(seen), 3)
+					is.Equal(seen[1], seen[0]) // the first attempt is as without the library
+					is.Equal(seen[2], seen[0]) // and so is the retry
+				})
 			})
-		})
-	}
+		}
+	})
 }
 
 // Whatever becomes of a call, the caller's body is closed, and once.
 func TestRequestBodyIsClosedOnceHoweverTheCallEnds(t *testing.T) {
 	t.Parallel()
-	cancelled, cancel := context.WithCancel(context.Background())
-	cancel()
-	for name, row := range map[string]struct {
-		build func(resilient.Builder) resilient.Builder
-		plan  []httptestx.Step
-		ctx   context.Context
-	}{
-		"success":           {},
-		"retries":           {plan: httptestx.Unavailable(0)},
-		"no response":       {plan: httptestx.LostResponse},
-		"half sent":         {plan: httptestx.ResetBeforeRead},
-		"early answer":      {plan: httptestx.Plan(httptestx.Status(404))},
-		"attempt timeout":   {plan: httptestx.Stall, build: func(b resilient.Builder) resilient.Builder { return b.Timeout(resilient.PerAttempt(time.Second)) }},
-		"total timeout":     {plan: httptestx.Stall, build: func(b resilient.Builder) resilient.Builder { return b.Timeout(resilient.Total(time.Second)) }},
-		"cancelled before":  {ctx: cancelled},
-		"concurrency limit": {build: func(b resilient.Builder) resilient.Builder { return b.Concurrency(resilient.Permits(1)) }},
-		"circuit breaker":   {build: func(b resilient.Builder) resilient.Builder { return b.Breaker() }},
-		"neither": {build: func(b resilient.Builder) resilient.Builder {
-			return b.Transport(roundTripper(func(*http.Request) (*http.Response, error) { return nil, nil }))
-		}},
-	} {
-		for _, again := range []bool{false, true} {
-			t.Run(fmt.Sprint(name, " with GetBody ", again), func(t *testing.T) {
-				t.Parallel()
-				bubble(t, http.HandlerFunc(repeatBody), func(w *world) {
-					is := is.New(w.T)
-					if row.plan != nil {
-						w.On("PUT /").Do(row.plan...)
-					}
-					b := resilient.New("orders").Defaults(resilient.None).Registry(w.registry).Transport(w.Client().Transport).
-						Retry(resilient.MaxRetries(2), resilient.Backoff(0, 0))
-					if row.build != nil {
-						b = row.build(b)
-					}
-					c, err := b.Build()
-					is.NoErr(err)
-					letGo := func() {}
-					if name == "concurrency limit" {
-						letGo = w.occupy(c)
-					}
-					if name == "circuit breaker" {
-						is.NoErr(w.registry.Isolate("orders"))
-					}
-					bodies := []*trackedBody{track("order")}
-					r, _ := http.NewRequest("PUT", w.URL, bodies[0])
-					r.ContentLength = 5
-					if again {
-						r.GetBody = func() (io.ReadCloser, error) {
-							bodies = append(bodies, track("order"))
-							return bodies[len(bodies)-1], nil
+	bothVersions(t, func(t *testing.T, p protocol) {
+		cancelled, cancel := context.WithCancel(context.Background())
+		cancel()
+		for name, row := range map[string]struct {
+			build func(resilient.Builder) resilient.Builder
+			plan  []httptestx.Step
+			ctx   context.Context
+		}{
+			"success":           {},
+			"retries":           {plan: httptestx.Unavailable(0)},
+			"no response":       {plan: httptestx.LostResponse},
+			"half sent":         {plan: httptestx.ResetBeforeRead},
+			"early answer":      {plan: httptestx.Plan(httptestx.Status(404))},
+			"attempt timeout":   {plan: httptestx.Stall, build: func(b resilient.Builder) resilient.Builder { return b.Timeout(resilient.PerAttempt(time.Second)) }},
+			"total timeout":     {plan: httptestx.Stall, build: func(b resilient.Builder) resilient.Builder { return b.Timeout(resilient.Total(time.Second)) }},
+			"cancelled before":  {ctx: cancelled},
+			"concurrency limit": {build: func(b resilient.Builder) resilient.Builder { return b.Concurrency(resilient.Permits(1)) }},
+			"circuit breaker":   {build: func(b resilient.Builder) resilient.Builder { return b.Breaker() }},
+			"neither": {build: func(b resilient.Builder) resilient.Builder {
+				return b.Transport(roundTripper(func(*http.Request) (*http.Response, error) { return nil, nil }))
+			}},
+		} {
+			for _, again := range []bool{false, true} {
+				t.Run(fmt.Sprint(name, " with GetBody ", again), func(t *testing.T) {
+					t.Parallel()
+					p.bubble(t, http.HandlerFunc(repeatBody), func(w *world) {
+						is := is.New(w.T)
+						if row.plan != nil {
+							w.On("PUT /").Do(row.plan...)
 						}
-					}
-					if row.ctx != nil {
-						r = r.WithContext(row.ctx)
-					}
-					if resp, err := c.Do(r); err == nil {
-						read(w.T, resp)
-					}
-					letGo()
-					for i, body := range bodies {
-						is.Equal(body.closed(), 1) // the caller's, and those from GetBody
-						_ = i
-					}
+						b := resilient.New("orders").Defaults(resilient.None).Registry(w.registry).Transport(w.Client().Transport).
+							Retry(resilient.MaxRetries(2), resilient.Backoff(0, 0))
+						if row.build != nil {
+							b = row.build(b)
+						}
+						c, err := b.Build()
+						is.NoErr(err)
+						letGo := func() {}
+						if name == "concurrency limit" {
+							letGo = w.occupy(c)
+						}
+						if name == "circuit breaker" {
+							is.NoErr(w.registry.Isolate("orders"))
+						}
+						bodies := []*trackedBody{track("order")}
+						r, _ := http.NewRequest("PUT", w.URL, bodies[0])
+						r.ContentLength = 5
+						if again {
+							r.GetBody = func() (io.ReadCloser, error) {
+								bodies = append(bodies, track("order"))
+								return bodies[len(bodies)-1], nil
+							}
+						}
+						if row.ctx != nil {
+							r = r.WithContext(row.ctx)
+						}
+						if resp, err := c.Do(r); err == nil {
+							read(w.T, resp)
+						}
+						letGo()
+						synctest.Wait() // over HTTP/2 the transport closes in its own time
+						for i, body := range bodies {
+							is.Equal(body.closed(), 1) // the caller's, and those from GetBody
+							_ = i
+						}
+					})
 				})
-			})
+			}
 		}
-	}
+	})
 }
 
 func TestNothingIsSentOrCountedForACallerWhoHasLeft(t *testing.T) {
@@ -282,7 +288,7 @@ func TestNamesThatCannotBe(t *testing.T) {
 	is.Equal(config.Client, "")
 	is.Equal(len(w.registry.Snapshot()), 0) // and nothing is kept under it
 	_ = w.over(roundTripper(hello), narrow(0))
-	_, err = narrow(5).Registry(w.registry).Build()
+	_, err = narrow(5).Clock(w.clock).Registry(w.registry).Build()
 	is.True(errors.As(err, &config)) // a name that is taken, for something else
 	is.Equal(config.Client, "orders")
 	is.Equal(config.Setting, "Concurrency(Queue(5))")

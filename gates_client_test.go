@@ -140,23 +140,25 @@ func (d denied) told(w *world) {
 
 func TestDeniedRetryHandsBackTheLastResponse(t *testing.T) {
 	t.Parallel()
-	for i, d := range deniedCalls() {
-		t.Run(d.reason+strconv.Itoa(i), func(t *testing.T) {
-			t.Parallel()
-			bubble(t, d.handler(), func(w *world) {
-				is := is.New(w.T)
-				start := time.Now()
-				resp, err := w.client(d.builder(w)).Do(d.request(w))
-				is.NoErr(err)                                 // no error is made of a response
-				is.Equal(resp.StatusCode, max(d.status, 429)) // it is the server's
-				is.Equal(resp.Header.Get("X-Id"), "42")       // with its headers
-				is.Equal(read(w.T, resp), "quota")            // and its body, of which nothing is gone
-				is.Equal(time.Since(start), time.Duration(0)) // it came at once
-				is.Equal(w.arrived(), d.attempts())           // nothing more was sent
-				d.told(w)
+	bothVersions(t, func(t *testing.T, p protocol) {
+		for i, d := range deniedCalls() {
+			t.Run(d.reason+strconv.Itoa(i), func(t *testing.T) {
+				t.Parallel()
+				p.bubble(t, d.handler(), func(w *world) {
+					is := is.New(w.T)
+					start := time.Now()
+					resp, err := w.client(d.builder(w)).Do(d.request(w))
+					is.NoErr(err)                                 // no error is made of a response
+					is.Equal(resp.StatusCode, max(d.status, 429)) // it is the server's
+					is.Equal(resp.Header.Get("X-Id"), "42")       // with its headers
+					is.Equal(read(w.T, resp), "quota")            // and its body, of which nothing is gone
+					is.Equal(time.Since(start), time.Duration(0)) // it came at once
+					is.Equal(w.arrived(), d.attempts())           // nothing more was sent
+					d.told(w)
+				})
 			})
-		})
-	}
+		}
+	})
 }
 
 // A fault is a transport's error of a type that nobody else has.

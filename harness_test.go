@@ -12,7 +12,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 
 	"github.com/a-seed-e0941262/resilient"
 	"github.com/a-seed-e0941262/resilient/httptestx"
@@ -24,31 +23,53 @@ type world struct {
 	*testing.T
 	*httptestx.Server
 	registry *resilient.Registry
+	virtual  bool // time is
+	remains
 
 	mu     sync.Mutex
 	events []resilient.Event
 }
 
 // bubble runs a test with a server in memory and in virtual time. A goroutine
-// or timer that is left over makes the bubble itself fail.
+// that is left over makes the bubble itself fail.
 func bubble(t *testing.T, h http.Handler, test func(w *world)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) { test(newWorld(t, h)) })
+	h1.bubble(t, h, test)
+}
+
+// bothVersions runs a test over HTTP/1 and over HTTP/2 with TLS, as they are met.
+func bothVersions(t *testing.T, test func(t *testing.T, p protocol)) {
+	t.Helper()
+	for _, p := range []protocol{h1, h2TLS} {
+		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
+			test(t, p)
+		})
+	}
 }
 
 // loopback is a world with a server on real sockets and in real time.
 func loopback(t *testing.T, h http.Handler) *world {
 	t.Helper()
-	noGoroutinesLeft(t)
 	w := newWorld(t, h)
 	w.Start()
 	return w
 }
 
+// newWorld is a world in real time, with a server in memory.
 func newWorld(t *testing.T, h http.Handler, options ...httptestx.Option) *world {
-	w := &world{T: t, registry: resilient.NewRegistry()}
-	t.Cleanup(w.nothingHeld) // after the server's own cleanup, which ends what hangs
+	t.Helper()
+	noGoroutinesLeft(t)
+	return newWorldIn(t, false, h, options...)
+}
+
+func newWorldIn(t *testing.T, virtual bool, h http.Handler, options ...httptestx.Option) *world {
+	t.Helper()
+	w := &world{T: t, registry: resilient.NewRegistry(), virtual: virtual}
+	w.clock = newTimekeeper()
 	w.Server = httptestx.NewServer(t, h, options...)
+	w.tap(w.Client().Transport.(*http.Transport))
+	t.Cleanup(w.nothingLeft) // before the server ends what hangs
 	return w
 }
 
@@ -58,13 +79,20 @@ func (w *world) client(b resilient.Builder) *http.Client {
 	return w.over(w.Client().Transport, b)
 }
 
+// transport is one of the test's own, which connects to the world's server.
+func (w *world) transport() *http.Transport {
+	like := w.Client().Transport.(*http.Transport) // not its clone, which would share what HTTP/2 is set to
+	return &http.Transport{DialContext: w.DialContext, TLSClientConfig: like.TLSClientConfig, Protocols: like.Protocols}
+}
+
 // over builds b around a base transport of the test's own.
 func (w *world) over(base http.RoundTripper, b resilient.Builder) *http.Client {
 	w.Helper()
-	c, err := b.Transport(base).Registry(w.registry).Observe(w.observe).Build()
+	c, err := w.timed(b).Transport(w.watch(base)).Registry(w.registry).Observe(w.observe).Build()
 	if err != nil {
 		w.Fatal(err)
 	}
+	c.Transport = &entrance{c.Transport, &w.remains}
 	return c
 }
 
@@ -94,16 +122,6 @@ func (w *world) denials() []string {
 		reasons = append(reasons, e.Reason)
 	}
 	return reasons
-}
-
-// nothingHeld fails the test if a call still holds a permit or a place.
-func (w *world) nothingHeld() {
-	for _, s := range w.registry.Snapshot() {
-		if c := s.Concurrency; c != nil && (c.InUse != 0 || c.Queued != 0) {
-			w.Errorf("client %q %s: %d permits in use and %d calls queued after the test, want none",
-				s.Client, s.Authority, c.InUse, c.Queued)
-		}
-	}
 }
 
 // arrived is how many requests the server has seen.

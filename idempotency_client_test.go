@@ -67,25 +67,28 @@ func TestConservativeRepeatsAPostOnlyWhenItIsUnprocessed(t *testing.T) {
 }
 
 func TestTimedOutPostIsNotRepeatedAndTimedOutPutIs(t *testing.T) {
-	for method, want := range map[string]int{"POST": 1, "PUT": 2, "GET": 2} {
-		t.Run(method, func(t *testing.T) {
-			is := is.New(t)
-			bubble(t, always(200, "ok"), func(w *world) {
-				w.On("/").Script(httptestx.Stall)
-				req, err := http.NewRequest(method, w.URL, strings.NewReader("{}"))
-				is.NoErr(err)
-				resp, err := w.client(fast(resilient.Conservative)).Do(req)
-				is.Equal(w.arrived(), want) // requests that arrived
-				if want == 2 {
-					is.NoErr(err) // the retry is answered
-					is.Equal(read(t, resp), "ok")
-					return
-				}
-				is.True(err != nil)
-				is.Equal(w.denials(), []string{"ambiguous"}) // the server may have processed it
+	t.Parallel()
+	bothVersions(t, func(t *testing.T, p protocol) {
+		for method, want := range map[string]int{"POST": 1, "PUT": 2, "GET": 2} {
+			t.Run(method, func(t *testing.T) {
+				is := is.New(t)
+				p.bubble(t, always(200, "ok"), func(w *world) {
+					w.On("/").Script(httptestx.Stall)
+					req, err := http.NewRequest(method, w.URL, strings.NewReader("{}"))
+					is.NoErr(err)
+					resp, err := w.client(fast(resilient.Conservative)).Do(req)
+					is.Equal(w.arrived(), want) // requests that arrived
+					if want == 2 {
+						is.NoErr(err) // the retry is answered
+						is.Equal(read(t, resp), "ok")
+						return
+					}
+					is.True(err != nil)
+					is.Equal(w.denials(), []string{"ambiguous"}) // the server may have processed it
+				})
 			})
-		})
-	}
+		}
+	})
 }
 
 func TestPostIsRepeatedWhenNoConnectionCouldBeHad(t *testing.T) {
@@ -104,48 +107,57 @@ func TestPostIsRepeatedWhenNoConnectionCouldBeHad(t *testing.T) {
 }
 
 func TestKeyedPostIsRepeatedWithTheSameKey(t *testing.T) {
-	is := is.New(t)
-	bubble(t, always(200, "ok"), func(w *world) {
-		w.On("/").Script(httptestx.LostResponse)
-		req, _ := http.NewRequest("POST", w.URL, strings.NewReader("{}"))
-		req.Header.Set("Idempotency-Key", "k-1")
-		resp, err := w.client(fast(resilient.Conservative)).Do(req)
-		is.NoErr(err)
-		read(t, resp)
-		is.Equal(w.Ledger().Arrivals("k-1"), 2) // both attempts carry the key
+	t.Parallel()
+	bothVersions(t, func(t *testing.T, p protocol) {
+		is := is.New(t)
+		p.bubble(t, always(200, "ok"), func(w *world) {
+			w.On("/").Script(httptestx.LostResponse)
+			req, _ := http.NewRequest("POST", w.URL, strings.NewReader("{}"))
+			req.Header.Set("Idempotency-Key", "k-1")
+			resp, err := w.client(fast(resilient.Conservative)).Do(req)
+			is.NoErr(err)
+			read(t, resp)
+			is.Equal(w.Ledger().Arrivals("k-1"), 2) // both attempts carry the key
+		})
 	})
 }
 
 func TestGeneratedKeyIsTheSameOnEveryAttemptAndAnotherOnEveryCall(t *testing.T) {
-	is := is.New(t)
-	bubble(t, always(200, "ok"), func(w *world) {
-		w.On("/").Script(httptestx.LostResponse)
-		c := w.client(fast(resilient.Conservative).Idempotency(resilient.GenerateKeys))
-		header := http.Header{"X-Mine": {"1"}}
-		for range 2 {
-			req, _ := http.NewRequest("POST", w.URL, strings.NewReader("{}"))
-			req.Header = header
-			resp, err := c.Do(req)
-			is.NoErr(err)
-			read(t, resp)
-		}
-		is.Equal(len(header), 1) // the caller's header is left alone
-		keys := w.Ledger().Keys()
-		is.Equal(len(keys), 2)                    // one key a call
-		is.Equal(w.Ledger().Arrivals(keys[0]), 2) // on both attempts of the first
-		is.Equal(w.Ledger().Arrivals(keys[1]), 1)
+	t.Parallel()
+	bothVersions(t, func(t *testing.T, p protocol) {
+		is := is.New(t)
+		p.bubble(t, always(200, "ok"), func(w *world) {
+			w.On("/").Script(httptestx.LostResponse)
+			c := w.client(fast(resilient.Conservative).Idempotency(resilient.GenerateKeys))
+			header := http.Header{"X-Mine": {"1"}}
+			for range 2 {
+				req, _ := http.NewRequest("POST", w.URL, strings.NewReader("{}"))
+				req.Header = header
+				resp, err := c.Do(req)
+				is.NoErr(err)
+				read(t, resp)
+			}
+			is.Equal(len(header), 1) // the caller's header is left alone
+			keys := w.Ledger().Keys()
+			is.Equal(len(keys), 2)                    // one key a call
+			is.Equal(w.Ledger().Arrivals(keys[0]), 2) // on both attempts of the first
+			is.Equal(w.Ledger().Arrivals(keys[1]), 1)
+		})
 	})
 }
 
 func TestReplayablePostIsRepeated(t *testing.T) {
-	is := is.New(t)
-	bubble(t, always(200, "ok"), func(w *world) {
-		w.On("/").Script(httptestx.LostResponse)
-		req, _ := http.NewRequest("POST", w.URL, strings.NewReader("{}"))
-		resp, err := w.client(fast(resilient.Conservative)).Do(req.WithContext(resilient.Replayable(req.Context())))
-		is.NoErr(err)
-		read(t, resp)
-		is.Equal(w.arrived(), 2)
+	t.Parallel()
+	bothVersions(t, func(t *testing.T, p protocol) {
+		is := is.New(t)
+		p.bubble(t, always(200, "ok"), func(w *world) {
+			w.On("/").Script(httptestx.LostResponse)
+			req, _ := http.NewRequest("POST", w.URL, strings.NewReader("{}"))
+			resp, err := w.client(fast(resilient.Conservative)).Do(req.WithContext(resilient.Replayable(req.Context())))
+			is.NoErr(err)
+			read(t, resp)
+			is.Equal(w.arrived(), 2)
+		})
 	})
 }
 

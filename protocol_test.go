@@ -41,7 +41,7 @@ func (p protocol) options() []httptestx.Option {
 // bubble is a bubble whose server speaks p.
 func (p protocol) bubble(t *testing.T, h http.Handler, test func(w *world)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) { test(newWorld(t, h, p.options()...)) })
+	synctest.Test(t, func(t *testing.T) { test(newWorldIn(t, true, h, p.options()...)) })
 }
 
 // everyProtocol runs a test once over each protocol, in parallel.

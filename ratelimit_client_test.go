@@ -180,7 +180,7 @@ func TestClientsOfOneNameMustAgreeOnTheRate(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		is := is.New(w.T)
 		w.client(metered(resilient.Burst(3)))
-		_, err := metered(resilient.PerSecond(2), resilient.Burst(4)).Registry(w.registry).Build()
+		_, err := metered(resilient.PerSecond(2), resilient.Burst(4)).Clock(w.clock).Registry(w.registry).Build()
 		is.Equal(err.Error(), ""+
 			`resilient: client "orders": RateLimit(Tokens(2)): differs from Tokens(1) of client "orders", which shares its state; give both the same, or use another name or Registry`+"\n"+
 			`resilient: client "orders": RateLimit(Per(1s)): differs from Per(1m) of client "orders", which shares its state; give both the same, or use another name or Registry`+"\n"+

@@ -2,6 +2,7 @@ package resilient
 
 import (
 	"encoding/json"
+	"regexp"
 	"strconv"
 	"time"
 )
@@ -187,8 +188,10 @@ func encode(value any) ([]byte, error) {
 // may be somebody else's, too.
 func decode(raw []byte, target any) (want string, ok bool) {
 	switch p := target.(type) {
+	case decoder:
+		return p(raw)
 	case *time.Duration:
-		return `a duration such as "30s"`, duration(raw, p)
+		return `a duration such as "30s" or "00:00:30"`, duration(raw, p)
 	case *int:
 		return "a whole number", value(raw, p)
 	case *float64:
@@ -229,8 +232,26 @@ func duration(raw []byte, target *time.Duration) bool {
 		return false
 	}
 	d, err := time.ParseDuration(text)
-	if err == nil {
-		*target = d
+	if err != nil {
+		var ok bool
+		if d, ok = timeSpan(text); !ok {
+			return false
+		}
 	}
-	return err == nil
+	*target = d
+	return true
 }
+
+// timeSpan reads a duration as .NET writes it: [d.]hh:mm:ss[.fffffff].
+func timeSpan(text string) (time.Duration, bool) {
+	parts := timeSpanForm.FindStringSubmatch(text)
+	if parts == nil {
+		return 0, false
+	}
+	days, _ := strconv.Atoi(parts[1])
+	d, err := time.ParseDuration(parts[2] + "h" + parts[3] + "m" + parts[4] + "s")
+	return d + time.Duration(days)*24*time.Hour, err == nil
+}
+
+//nolint:gochecknoglobals // compiled once
+var timeSpanForm = regexp.MustCompile(`^(?:(\d{1,4})\.)?([01]?\d|2[0-3]):([0-5]\d):([0-5]\d(?:\.\d{1,7})?)$`)

@@ -12,77 +12,31 @@ import (
 	"time"
 
 	"github.com/a-seed-e0941262/resilient"
-	"github.com/jonboulle/clockwork"
 	"github.com/matryer/is"
 )
-
-// A timekeeper is a clock that knows which of its timers may still fire.
-type timekeeper struct {
-	clockwork.Clock
-	mu     sync.Mutex
-	made   int
-	active map[*keptTimer]bool
-}
-
-func newTimekeeper() *timekeeper {
-	return &timekeeper{Clock: clockwork.NewRealClock(), active: map[*keptTimer]bool{}}
-}
-
-type keptTimer struct {
-	clockwork.Timer
-	keeper *timekeeper
-}
-
-func (t *keptTimer) Stop() bool {
-	t.keeper.mu.Lock()
-	defer t.keeper.mu.Unlock()
-	delete(t.keeper.active, t)
-	return t.Timer.Stop()
-}
-
-func (k *timekeeper) keep(t *keptTimer) *keptTimer {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.made++
-	k.active[t] = true
-	return t
-}
-
-func (k *timekeeper) NewTimer(d time.Duration) clockwork.Timer {
-	return k.keep(&keptTimer{k.Clock.NewTimer(d), k})
-}
-
-func (k *timekeeper) AfterFunc(d time.Duration, f func()) clockwork.Timer {
-	return k.keep(&keptTimer{k.Clock.AfterFunc(d, f), k})
-}
-
-// left returns how many timers were made, and how many of them were not stopped.
-func (k *timekeeper) left() (made, running int) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.made, len(k.active)
-}
 
 // Two layers that repeat would multiply: the inner one leaves it to the outer.
 func TestNestedClientsDoNotMultiplyRetries(t *testing.T) {
 	t.Parallel()
-	d := &dependency{}
-	d.answer(503)
-	bubble(t, d, func(w *world) {
-		is := is.New(w.T)
-		again := func(name string) resilient.Builder {
-			return resilient.New(name).Defaults(resilient.None).Retry(resilient.MaxRetries(2), resilient.Backoff(0, 0))
-		}
-		inner := w.client(again("inner"))
-		outer := w.over(inner.Transport, again("outer"))
-		status, err := w.post(outer)
-		is.NoErr(err)
-		is.Equal(status, 503)
-		is.Equal(d.hits.Load(), int32(3)) // and not nine
-		status, err = w.post(inner)
-		is.NoErr(err)
-		is.Equal(status, 503)
-		is.Equal(d.hits.Load(), int32(6)) // by itself it repeats
+	bothVersions(t, func(t *testing.T, p protocol) {
+		d := &dependency{}
+		d.answer(503)
+		p.bubble(t, d, func(w *world) {
+			is := is.New(w.T)
+			again := func(name string) resilient.Builder {
+				return resilient.New(name).Defaults(resilient.None).Retry(resilient.MaxRetries(2), resilient.Backoff(0, 0))
+			}
+			inner := w.client(again("inner"))
+			outer := w.over(inner.Transport, again("outer"))
+			status, err := w.post(outer)
+			is.NoErr(err)
+			is.Equal(status, 503)
+			is.Equal(d.hits.Load(), int32(3)) // and not nine
+			status, err = w.post(inner)
+			is.NoErr(err)
+			is.Equal(status, 503)
+			is.Equal(d.hits.Load(), int32(6)) // by itself it repeats
+		})
 	})
 }
 

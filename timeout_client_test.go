@@ -24,61 +24,63 @@ func bounded(options ...resilient.TimeoutOption) resilient.Builder {
 // whom it was stopped, as HTTP/2 does not.
 func TestTimeoutSaysWhichOneItWas(t *testing.T) {
 	t.Parallel()
-	forgetful := roundTripper(func(r *http.Request) (*http.Response, error) {
-		<-r.Context().Done()
-		return nil, r.Context().Err()
-	})
-	late := roundTripper(func(r *http.Request) (*http.Response, error) {
-		<-r.Context().Done()
-		return &http.Response{StatusCode: 200, Body: track("late")}, nil
-	})
-	for base, rt := range map[string]http.RoundTripper{"net/http": nil, "forgetful": forgetful, "late": late} {
-		for name, c := range map[string]struct {
-			b    resilient.Builder
-			is   error
-			not  error
-			text string
-			took time.Duration
-		}{
-			"attempt": {
-				bounded(resilient.PerAttempt(50*time.Millisecond), resilient.Total(time.Second)),
-				resilient.ErrAttemptTimeout, resilient.ErrTotalTimeout, "attempt timeout after 50ms", 50 * time.Millisecond,
-			},
-			"total": {
-				bounded(resilient.Total(2 * time.Second)),
-				resilient.ErrTotalTimeout, resilient.ErrAttemptTimeout, "total timeout after 2s", 2 * time.Second,
-			},
-			"both at once": {
-				bounded(resilient.PerAttempt(time.Second), resilient.Total(time.Second)),
-				resilient.ErrTotalTimeout, resilient.ErrAttemptTimeout, "total timeout after 1s", time.Second,
-			},
-		} {
-			t.Run(base+" "+name, func(t *testing.T) {
-				t.Parallel()
-				bubble(t, always(200, "ok"), func(w *world) {
-					is := is.New(w.T)
-					w.On("/").Do(httptestx.Stall...)
-					client := w.client(c.b)
-					if rt != nil {
-						client = w.over(rt, c.b)
-					}
-					start := time.Now()
-					_, err := client.Get(w.URL)
-					is.Equal(time.Since(start), c.took) // exactly then
-					var outer *url.Error
-					is.True(errors.As(err, &outer)) // net/http's wrapping
-					is.True(outer.Timeout())        // which knows a timeout
-					is.Equal(outer.Err.Error(), `resilient: client "orders": `+c.text)
-					is.True(errors.Is(err, c.is))                     // it says which
-					is.True(!errors.Is(err, c.not))                   // and which it was not
-					is.True(errors.Is(err, context.DeadlineExceeded)) // it is a deadline to whoever asks
-					is.True(!errors.Is(err, context.Canceled))        // and nobody has cancelled
-					var netError net.Error
-					is.True(errors.As(err, &netError) && netError.Timeout()) // as net/http's own timeouts are
+	bothVersions(t, func(t *testing.T, p protocol) {
+		forgetful := roundTripper(func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		})
+		late := roundTripper(func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			return &http.Response{StatusCode: 200, Body: track("late")}, nil
+		})
+		for base, rt := range map[string]http.RoundTripper{"net/http": nil, "forgetful": forgetful, "late": late} {
+			for name, c := range map[string]struct {
+				b    resilient.Builder
+				is   error
+				not  error
+				text string
+				took time.Duration
+			}{
+				"attempt": {
+					bounded(resilient.PerAttempt(50*time.Millisecond), resilient.Total(time.Second)),
+					resilient.ErrAttemptTimeout, resilient.ErrTotalTimeout, "attempt timeout after 50ms", 50 * time.Millisecond,
+				},
+				"total": {
+					bounded(resilient.Total(2 * time.Second)),
+					resilient.ErrTotalTimeout, resilient.ErrAttemptTimeout, "total timeout after 2s", 2 * time.Second,
+				},
+				"both at once": {
+					bounded(resilient.PerAttempt(time.Second), resilient.Total(time.Second)),
+					resilient.ErrTotalTimeout, resilient.ErrAttemptTimeout, "total timeout after 1s", time.Second,
+				},
+			} {
+				t.Run(base+" "+name, func(t *testing.T) {
+					t.Parallel()
+					p.bubble(t, always(200, "ok"), func(w *world) {
+						is := is.New(w.T)
+						w.On("/").Do(httptestx.Stall...)
+						client := w.client(c.b)
+						if rt != nil {
+							client = w.over(rt, c.b)
+						}
+						start := time.Now()
+						_, err := client.Get(w.URL)
+						is.Equal(time.Since(start), c.took) // exactly then
+						var outer *url.Error
+						is.True(errors.As(err, &outer)) // net/http's wrapping
+						is.True(outer.Timeout())        // which knows a timeout
+						is.Equal(outer.Err.Error(), `resilient: client "orders": `+c.text)
+						is.True(errors.Is(err, c.is))                     // it says which
+						is.True(!errors.Is(err, c.not))                   // and which it was not
+						is.True(errors.Is(err, context.DeadlineExceeded)) // it is a deadline to whoever asks
+						is.True(!errors.Is(err, context.Canceled))        // and nobody has cancelled
+						var netError net.Error
+						is.True(errors.As(err, &netError) && netError.Timeout()) // as net/http's own timeouts are
+					})
 				})
-			})
+			}
 		}
-	}
+	})
 }
 
 func TestAttemptTimeoutIsRetriedAndTheLastOneIsTold(t *testing.T) {
@@ -104,21 +106,23 @@ func TestAttemptTimeoutIsRetriedAndTheLastOneIsTold(t *testing.T) {
 // is running then, which is no failure of that attempt, and is not retried.
 func TestTotalTimeoutCoversAttemptsAndWaits(t *testing.T) {
 	t.Parallel()
-	bubble(t, always(200, "ok"), func(w *world) {
-		is := is.New(w.T)
-		w.On("/").Do(httptestx.Stall...)
-		start := time.Now()
-		_, err := w.client(retrying(every(3*time.Second)).
-			Timeout(resilient.PerAttempt(2*time.Second), resilient.Total(6*time.Second)).
-			Breaker(resilient.MinimumThroughput(9), resilient.SamplingDuration(time.Minute))).Get(w.URL)
-		is.True(errors.Is(err, resilient.ErrTotalTimeout))               // the call is over
-		is.Equal(time.Since(start), 6*time.Second)                       // exactly then
-		is.Equal(w.arrivals(start), []time.Duration{0, 5 * time.Second}) // in its second attempt
-		done := eventsOf[resilient.AttemptDone](w)
-		is.True(!done[1].Transient)                                    // which was not given its time
-		is.Equal(done[1].Duration, time.Second)                        // but what was left
-		is.Equal(w.denials(), []string(nil))                           // nobody asked for a third
-		is.Equal(w.registry.Snapshot()[0].Breaker.Failures, uint64(1)) // nor blames the server for the second
+	bothVersions(t, func(t *testing.T, p protocol) {
+		p.bubble(t, always(200, "ok"), func(w *world) {
+			is := is.New(w.T)
+			w.On("/").Do(httptestx.Stall...)
+			start := time.Now()
+			_, err := w.client(retrying(every(3*time.Second)).
+				Timeout(resilient.PerAttempt(2*time.Second), resilient.Total(6*time.Second)).
+				Breaker(resilient.MinimumThroughput(9), resilient.SamplingDuration(time.Minute))).Get(w.URL)
+			is.True(errors.Is(err, resilient.ErrTotalTimeout))               // the call is over
+			is.Equal(time.Since(start), 6*time.Second)                       // exactly then
+			is.Equal(w.arrivals(start), []time.Duration{0, 5 * time.Second}) // in its second attempt
+			done := eventsOf[resilient.AttemptDone](w)
+			is.True(!done[1].Transient)                                    // which was not given its time
+			is.Equal(done[1].Duration, time.Second)                        // but what was left
+			is.Equal(w.denials(), []string(nil))                           // nobody asked for a third
+			is.Equal(w.registry.Snapshot()[0].Breaker.Failures, uint64(1)) // nor blames the server for the second
+		})
 	})
 }
 

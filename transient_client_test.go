@@ -151,7 +151,7 @@ func TestUntrustedCertificateIsNotTriedAgain(t *testing.T) {
 	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
 	srv.StartTLS()
 	defer srv.Close()
-	w := &world{T: t, registry: resilient.NewRegistry()}
+	w := loopback(t, nil)
 	base := &http.Transport{}
 	defer base.CloseIdleConnections()
 	_, err := w.over(base, retrying()).Get(srv.URL)

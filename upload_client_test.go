@@ -33,6 +33,8 @@ func (u *upload) Read(p []byte) (int, error) {
 
 func (u *upload) Close() error { u.closes.Add(1); return nil }
 
+func (u *upload) closed() int { return int(u.closes.Load()) }
+
 // While the server does not read, an upload is asked for what fits into
 // the buffers on the way, 64 KiB of network and 36 KiB of net/http, and for no
 // more. It is not parallel to others, for it looks at what is allocated.
@@ -99,30 +101,32 @@ func refusing(n int32) http.Handler {
 // closes the connection, and which of the two the client meets is a race.
 func TestUploadThatIsRefusedEarlyIsSentAgainInFull(t *testing.T) {
 	t.Parallel()
-	large := strings.Repeat("0123456789abcdef", 1<<17)
-	for name, body := range map[string]func() io.Reader{
-		"large":        func() io.Reader { return strings.NewReader(large) },
-		"small":        func() io.Reader { return strings.NewReader(large[:1000]) },
-		"opaque":       func() io.Reader { return opaque(large[:60<<10]) },
-		"opaque, slow": func() io.Reader { return &slowly{Reader: opaque(large[:10]), step: 4, every: time.Second} },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble(t, refusing(2), func(w *world) {
-				is := is.New(w.T)
-				want, _ := io.ReadAll(body())
-				start := time.Now()
-				resp, err := w.client(retrying()).Post(w.URL, "text/plain", body())
-				is.NoErr(err)                                // it is answered
-				is.True(read(w.T, resp) == string(want))     // byte for byte
-				is.True(w.arrived() == 3)                    // by the third attempt
-				is.True(time.Since(start) <= 10*time.Second) // without delay beyond the body's own
-				for _, e := range w.Exchanges() {
-					is.Equal(e.Header.Get("Content-Length"), w.Exchanges()[0].Header.Get("Content-Length")) // of the same length
-				}
+	bothVersions(t, func(t *testing.T, p protocol) {
+		large := strings.Repeat("0123456789abcdef", 1<<17)
+		for name, body := range map[string]func() io.Reader{
+			"large":        func() io.Reader { return strings.NewReader(large) },
+			"small":        func() io.Reader { return strings.NewReader(large[:1000]) },
+			"opaque":       func() io.Reader { return opaque(large[:60<<10]) },
+			"opaque, slow": func() io.Reader { return &slowly{Reader: opaque(large[:10]), step: 4, every: time.Second} },
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				p.bubble(t, refusing(2), func(w *world) {
+					is := is.New(w.T)
+					want, _ := io.ReadAll(body())
+					start := time.Now()
+					resp, err := w.client(retrying()).Post(w.URL, "text/plain", body())
+					is.NoErr(err)                                // it is answered
+					is.True(read(w.T, resp) == string(want))     // byte for byte
+					is.True(w.arrived() == 3)                    // by the third attempt
+					is.True(time.Since(start) <= 10*time.Second) // without delay beyond the body's own
+					for _, e := range w.Exchanges() {
+						is.Equal(e.Header.Get("Content-Length"), w.Exchanges()[0].Header.Get("Content-Length")) // of the same length
+					}
+				})
 			})
-		})
-	}
+		}
+	})
 }
 
 // slowly brings a few bytes at a time.
@@ -141,23 +145,25 @@ func (s *slowly) Read(p []byte) (int, error) {
 // a Read of it that takes long.
 func TestRetryWaitsForTheBytesThatTheFirstAttemptAskedFor(t *testing.T) {
 	t.Parallel()
-	bubble(t, refusing(1), func(w *world) {
-		is := is.New(w.T)
-		pr, pw := io.Pipe()
-		time.AfterFunc(time.Hour, func() {
-			go func() {
-				_, _ = io.WriteString(pw, "late ")
-				_, _ = io.WriteString(pw, "but whole")
-				_ = pw.Close()
-			}()
+	bothVersions(t, func(t *testing.T, p protocol) {
+		p.bubble(t, refusing(1), func(w *world) {
+			is := is.New(w.T)
+			pr, pw := io.Pipe()
+			time.AfterFunc(time.Hour, func() {
+				go func() {
+					_, _ = io.WriteString(pw, "late ")
+					_, _ = io.WriteString(pw, "but whole")
+					_ = pw.Close()
+				}()
+			})
+			start := time.Now()
+			r, _ := http.NewRequest("PUT", w.URL, pr)
+			resp, err := w.client(retrying(resilient.BufferLimit(4))).Do(r) // less than that Read brings
+			is.NoErr(err)                                                   // the retry is answered
+			is.Equal(read(w.T, resp), "late but whole")                     // with every byte, once
+			is.Equal(time.Since(start), time.Hour)                          // when they came
+			is.Equal(w.arrived(), 2)                                        // it had been sent before
 		})
-		start := time.Now()
-		r, _ := http.NewRequest("PUT", w.URL, pr)
-		resp, err := w.client(retrying(resilient.BufferLimit(4))).Do(r) // less than that Read brings
-		is.NoErr(err)                                                   // the retry is answered
-		is.Equal(read(w.T, resp), "late but whole")                     // with every byte, once
-		is.Equal(time.Since(start), time.Hour)                          // when they came
-		is.Equal(w.arrived(), 2)                                        // it had been sent before
 	})
 }
 
@@ -165,66 +171,70 @@ func TestRetryWaitsForTheBytesThatTheFirstAttemptAskedFor(t *testing.T) {
 // the writer at the other end of a pipe is let go.
 func TestWriterOfAPipeIsLetGoWhenTheCallEnds(t *testing.T) {
 	t.Parallel()
-	for name, b := range map[string]resilient.Builder{
-		"without retries": retrying(resilient.Off),
-		"no more retries": retrying(resilient.MaxRetries(1)),
-		"method":          retrying(resilient.SafeMethodsOnly),
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble(t, nil, func(w *world) {
-				is := is.New(w.T)
-				w.On("/").Do(httptestx.ResetBeforeRead...)
-				pr, pw := io.Pipe()
-				done := make(chan error)
-				go func() {
-					for {
-						if _, err := pw.Write(make([]byte, 1000)); err != nil {
-							done <- err
-							return
+	bothVersions(t, func(t *testing.T, p protocol) {
+		for name, b := range map[string]resilient.Builder{
+			"without retries": retrying(resilient.Off),
+			"no more retries": retrying(resilient.MaxRetries(1)),
+			"method":          retrying(resilient.SafeMethodsOnly),
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				p.bubble(t, nil, func(w *world) {
+					is := is.New(w.T)
+					w.On("/").Do(httptestx.ResetBeforeRead...)
+					pr, pw := io.Pipe()
+					done := make(chan error)
+					go func() {
+						for {
+							if _, err := pw.Write(make([]byte, 1000)); err != nil {
+								done <- err
+								return
+							}
 						}
-					}
-				}()
-				r, _ := http.NewRequest("PUT", w.URL, pr)
-				_, err := w.client(b).Do(r)
-				is.True(err != nil)                // the call failed
-				is.Equal(<-done, io.ErrClosedPipe) // and nobody is left behind
+					}()
+					r, _ := http.NewRequest("PUT", w.URL, pr)
+					_, err := w.client(b).Do(r)
+					is.True(err != nil)                // the call failed
+					is.Equal(<-done, io.ErrClosedPipe) // and nobody is left behind
+				})
 			})
-		})
-	}
+		}
+	})
 }
 
 func TestBodyThatComesThroughAPipeIsSentAgain(t *testing.T) {
 	t.Parallel()
-	for name, plan := range map[string][]httptestx.Step{
-		"answered":        httptestx.Plan(httptestx.Status(503)),
-		"lost":            httptestx.LostResponse,
-		"lost in between": httptestx.ResetBeforeRead, // the pipe goes on where the first attempt stopped
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble(t, echoing(), func(w *world) {
-				is := is.New(w.T)
-				w.On("/").Script(plan)
-				pr, pw := io.Pipe()
-				written := make(chan error, 1)
-				go func() {
-					for _, part := range []string{"one ", "two ", "three"} {
-						if _, err := io.WriteString(pw, part); err != nil {
-							written <- err
-							return
+	bothVersions(t, func(t *testing.T, p protocol) {
+		for name, plan := range map[string][]httptestx.Step{
+			"answered":        httptestx.Plan(httptestx.Status(503)),
+			"lost":            httptestx.LostResponse,
+			"lost in between": httptestx.ResetBeforeRead, // the pipe goes on where the first attempt stopped
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				p.bubble(t, echoing(), func(w *world) {
+					is := is.New(w.T)
+					w.On("/").Script(plan)
+					pr, pw := io.Pipe()
+					written := make(chan error, 1)
+					go func() {
+						for _, part := range []string{"one ", "two ", "three"} {
+							if _, err := io.WriteString(pw, part); err != nil {
+								written <- err
+								return
+							}
+							time.Sleep(time.Second)
 						}
-						time.Sleep(time.Second)
-					}
-					written <- pw.Close()
-				}()
-				r, _ := http.NewRequest("PUT", w.URL, pr)
-				resp, err := w.client(retrying()).Do(r)
-				is.NoErr(err)                              // the retry is answered
-				is.Equal(read(w.T, resp), "one two three") // with all that came through the pipe
-				is.NoErr(<-written)                        // of which the writer got rid
-				is.Equal(w.arrived(), 2)                   // in two attempts
+						written <- pw.Close()
+					}()
+					r, _ := http.NewRequest("PUT", w.URL, pr)
+					resp, err := w.client(retrying()).Do(r)
+					is.NoErr(err)                              // the retry is answered
+					is.Equal(read(w.T, resp), "one two three") // with all that came through the pipe
+					is.NoErr(<-written)                        // of which the writer got rid
+					is.Equal(w.arrived(), 2)                   // in two attempts
+				})
 			})
-		})
-	}
+		}
+	})
 }
