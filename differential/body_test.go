@@ -82,7 +82,9 @@ func (s *supply) opaque() *given {
 	case "empty":
 		g.text = ""
 	case "pipe":
-		g.pipe = s.pipe(g)
+		pr, pw := io.Pipe()
+		g.pipe = pr
+		g.begin = sync.OnceFunc(func() { go g.write(pw) })
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,27 +92,23 @@ func (s *supply) opaque() *given {
 	return g
 }
 
-// pipe returns the end of a pipe, whose other end is written to in pieces.
-func (s *supply) pipe(g *given) *io.PipeReader {
-	pr, pw := io.Pipe()
-	go func() {
-		var err error
-		for left := g.text; left != "" && err == nil; {
-			time.Sleep(s.Pause)
-			n := len(left)
-			if s.Piece > 0 {
-				n = min(n, s.Piece)
-			}
-			_, err = io.WriteString(pw, left[:n])
-			left = left[n:]
+// write writes the text to the other end of the pipe, in pieces.
+func (g *given) write(pw *io.PipeWriter) {
+	var err error
+	for left := g.text; left != "" && err == nil; {
+		time.Sleep(g.Pause)
+		n := len(left)
+		if g.Piece > 0 {
+			n = min(n, g.Piece)
 		}
-		s.ended()
-		_ = pw.Close()
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		g.writer = err
-	}()
-	return pr
+		_, err = io.WriteString(pw, left[:n])
+		left = left[n:]
+	}
+	g.ended()
+	_ = pw.Close()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.writer = err
 }
 
 func (s *supply) ended() {
@@ -126,7 +124,8 @@ type given struct {
 	end    error
 	got    bool // with GetBody
 	pipe   *io.PipeReader
-	writer error // of the pipe
+	begin  func() // to write to the pipe
+	writer error  // what came of that
 	pulled int
 	over   bool // it has ended, or was closed
 	closes int
@@ -143,6 +142,7 @@ func (g *given) Read(p []byte) (int, error) {
 
 func (g *given) read(p []byte) (int, error) {
 	if g.pipe != nil {
+		g.begin()
 		return g.pipe.Read(p)
 	}
 	g.mu.Lock()

@@ -238,7 +238,7 @@ func upgraded(resp *http.Response, up io.Writer, j *journal) {
 
 // watch notes later which fields of the request are not what they are now.
 func watch(r *http.Request) func(*journal) {
-	before, header, trailer := *r, r.Header.Clone(), len(r.Trailer)
+	before, header := *r, r.Header.Clone()
 	var u url.URL
 	if r.URL != nil {
 		u = *r.URL
@@ -247,7 +247,7 @@ func watch(r *http.Request) func(*journal) {
 		a, b := reflect.ValueOf(before), reflect.ValueOf(*r)
 		for i := range a.NumField() {
 			f := a.Type().Field(i)
-			if f.Name == "Trailer" || f.Name == "Header" || f.Name == "ctx" { // further down
+			if f.Name == "Header" || f.Name == "ctx" { // further down
 				continue
 			}
 			if was, is := look(a.Field(i)), look(b.Field(i)); was != is {
@@ -256,9 +256,6 @@ func watch(r *http.Request) func(*journal) {
 		}
 		if !reflect.DeepEqual(header, r.Header) {
 			j.notef("request changed: header from %s to %s", fields(header), fields(r.Header))
-		}
-		if len(r.Trailer) != trailer {
-			j.notef("request changed: trailer %s", fields(r.Trailer))
 		}
 		if r.URL != nil && *r.URL != u {
 			j.notef("request changed: URL from %v to %v", &u, r.URL)

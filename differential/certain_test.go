@@ -16,7 +16,7 @@ func (x exchange) certain(p protocol) bool {
 		return false
 	case strings.EqualFold(q.Scheme, "http") && p.scheme() != "http", strings.EqualFold(q.Scheme, "https") && p.scheme() != "https":
 		return false
-	case p.two() && q.Opaque != "" && q.Method == "BAD METHOD": // which of the two is told?
+	case p.two() && q.Method == "BAD METHOD": // which is refused without a connection, and sent if there is one
 		return false
 	case q.Opaque == "*" && q.Body.Kind != "": // the server hangs up without an answer of ours
 		return false

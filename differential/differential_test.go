@@ -76,6 +76,7 @@ type run struct {
 	exchanges int
 
 	mu     sync.Mutex
+	begun  int // sessions
 	chance int // exchanges about which chance decided
 	found  int // sessions in which something differs
 }
@@ -117,44 +118,42 @@ func number(t *testing.T, s string) uint64 {
 
 // play plays all sessions, some at a time.
 func (r *run) play() {
-	numbers := make(chan uint64)
 	var workers sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
-			for n := range numbers {
+			for n, ok := r.next(); ok; n, ok = r.next() {
 				r.session(n)
 			}
 		})
 	}
-	for _, n := range r.sessions {
-		if r.enough() {
-			break
-		}
-		numbers <- n
-	}
-	close(numbers)
 	workers.Wait()
 }
 
-func (r *run) enough() bool {
+// next is the number of the next session, unless enough was found in the others.
+func (r *run) next() (n uint64, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.found >= shown
+	if r.begun == len(r.sessions) || r.found >= shown {
+		return 0, false
+	}
+	r.begun++
+	return r.sessions[r.begun-1], true
 }
 
 // session plays one, and tells the simplest one that shows the same if something differs.
 func (r *run) session(n uint64) {
 	s := generate(r.seed, n)
+	over := false
+	defer func() {
+		if !over { // a bubble that fails, of a data race for instance, takes the goroutine with it
+			r.Errorf("RESILIENT_SEED=%d/%d ends the test:\n%v", r.seed, n, s)
+		}
+	}()
 	difference, chance := r.compare(s)
-	r.mu.Lock()
-	r.chance += chance
-	r.mu.Unlock()
-	if difference == "" {
+	over = true
+	if !r.note(difference, chance) {
 		return
 	}
-	r.mu.Lock()
-	r.found++
-	r.mu.Unlock()
 	simple := minimise(s, func(s session) bool {
 		d, _ := r.compare(s)
 		return d != ""
@@ -165,6 +164,17 @@ func (r *run) session(n uint64) {
 		difference += "It does not show every time, so that this is not the simplest case.\n"
 	}
 	r.Errorf("a difference, RESILIENT_SEED=%d/%d shows it:\n%v\n%s", r.seed, n, s, difference)
+}
+
+// note counts, and reports whether something was found.
+func (r *run) note(difference string, chance int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.chance += chance
+	if difference != "" {
+		r.found++
+	}
+	return difference != ""
 }
 
 // compare plays a session with both clients. It returns what differs in the first exchange in which something does,

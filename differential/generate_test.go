@@ -41,7 +41,7 @@ const sessionLength = 24
 
 func (d dice) settings() settings {
 	return settings{
-		NoCompression: d.in(4), HeaderTimeout: d.in(4), Jar: d.in(2), Hasty: d.in(8),
+		NoCompression: d.in(4), HeaderTimeout: d.in(4), Jar: d.in(2), Hasty: d.in(6),
 		PerAuthority: d.in(3), TotalIncludesBody: d.in(3), UnprocessedOnly: d.in(3), SafeMethodsOnly: d.in(4),
 		BufferLimit: one(d, 0, 100, 64<<10, 1<<20),
 	}
@@ -237,7 +237,7 @@ func (d dice) answerHeaders() []field {
 	return some(d, 15, []field{
 		{"X-Theirs", "1"}, {"X-Theirs", "2"}, {"x-lower", "as it is"}, {"Content-Type", "text/x"}, {"Connection", "close"},
 		{"Set-Cookie", "a=1; Path=/"}, {"Set-Cookie", "a=; Max-Age=0; Path=/"}, {"Set-Cookie", "b=2; Secure; HttpOnly"},
-		{"Set-Cookie", "c=3; Max-Age=5"}, {"Set-Cookie", "no cookie"}, {"Retry-After", "1"}, {"Retry-After", "3600"},
+		{"Set-Cookie", "c=3; Max-Age=100"}, {"Set-Cookie", "no cookie"}, {"Retry-After", "1"}, {"Retry-After", "3600"},
 		{"Retry-After", "soon"}, {"Retry-After-Ms", "100"}, {"Content-Encoding", "br"}, {"Etag", `"etag"`}, {"Location", "/elsewhere"},
 		{"Www-Authenticate", `Basic realm="x"`}, {"Date", "then"}, {"Alt-Svc", "h3=\":443\""}, {"Content-Encoding", "gzip"},
 	})

@@ -17,8 +17,7 @@ type connKey struct{}
 func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	w.handlers.Add(1)
 	defer w.handlers.Done()
-	a, j := w.arrived()
-	j.notef("connection: %v", r.Context().Value(connKey{}))
+	a, j := w.arrived(r.Context().Value(connKey{}).(int))
 	j.notef("line: %s %s %s", r.Method, r.RequestURI, r.Proto)
 	j.notef("url: %s", r.URL)
 	j.notef("host: %s", r.Host)
@@ -30,18 +29,34 @@ func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 }
 
 // arrived counts a request, and returns the answer for it and where to note it.
-func (w *world) arrived() (answer, *journal) {
+func (w *world) arrived(conn int) (answer, *journal) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	x := w.now
 	n := len(w.seen[x])
 	j := &journal{prefix: fmt.Sprintf("server, request %d: ", n+1)}
+	j.notef("connection: %s", w.connection(conn))
 	w.seen[x] = append(w.seen[x], j)
 	answers := w.session.Exchanges[x].Answers
 	if len(answers) == 0 {
 		return answer{}, j
 	}
 	return answers[min(n, len(answers)-1)], j
+}
+
+// connection tells a connection by when it was used before: its number would be
+// another one for the rest of a session when chance has made one connection more.
+func (w *world) connection(conn int) string {
+	last, known := w.last, w.known
+	w.last, w.known = conn, max(conn, known)
+	switch {
+	case conn > known:
+		return "a new one"
+	case conn == last:
+		return "the same"
+	default:
+		return "an old one"
+	}
 }
 
 func serve(rw http.ResponseWriter, r *http.Request, a answer, j *journal) {

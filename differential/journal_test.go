@@ -52,7 +52,7 @@ func (j *journal) response(resp *http.Response, r *http.Request) {
 // request notes a request that a response is for.
 func (j *journal) request(q, r *http.Request) {
 	j.notef("for the request: %s %v, host %q, header %s", q.Method, q.URL, q.Host, fields(q.Header))
-	j.notef("for the request: length %d %v, close %v, trailer %d, RequestURI %q", q.ContentLength, q.TransferEncoding, q.Close, len(q.Trailer), q.RequestURI)
+	j.notef("for the request: length %d %v, close %v, trailer %v, RequestURI %q", q.ContentLength, q.TransferEncoding, q.Close, q.Trailer != nil, q.RequestURI)
 	j.notef("for the request: the caller's %v, its body %v, its context %v", q == r, q.Body == r.Body, q.Context() == r.Context())
 	j.notef("for the request: body %v, NoBody %v, GetBody %v, Cancel %v", q.Body != nil, q.Body == http.NoBody, q.GetBody != nil, q.Cancel != nil) //nolint:staticcheck // looked at only
 }

@@ -68,13 +68,6 @@ func (n *network) hangUp() {
 	}
 }
 
-// dialled is how many connections there were.
-func (n *network) dialled() int {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return len(n.conns) / 2
-}
-
 var (
 	clientAddr = &net.TCPAddr{IP: net.IPv4(192, 0, 2, 2), Port: 1000}
 	serverAddr = &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 80}

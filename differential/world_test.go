@@ -41,6 +41,8 @@ type world struct {
 	mu   sync.Mutex
 	now  int          // the exchange that goes on
 	seen [][]*journal // by exchange, one for each request that arrived
+
+	last, known int // connections: of the last request, and the newest
 }
 
 // play plays the session. A bubble that can't end is an observation, too:
@@ -119,8 +121,13 @@ func (w *world) numbered() func(context.Context, net.Conn) context.Context {
 	}
 }
 
-// begin makes i the exchange that goes on.
+// begin makes i the exchange that goes on. It begins with a minute, so that the
+// times in it are what they are whatever the exchanges before it took.
 func (w *world) begin(i int) {
+	if !w.session.Settings.Hasty {
+		const minute = time.Minute
+		time.Sleep(time.Until(time.Now().Truncate(minute).Add(minute)))
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.now = i
@@ -139,7 +146,6 @@ func (w *world) end() {
 // rest is what there is to see of the session as a whole.
 func (w *world) rest() []string {
 	j := &journal{prefix: "session: "}
-	j.notef("%d connections", w.network.dialled())
 	if w.client.Jar == nil {
 		return j.lines
 	}

@@ -12,10 +12,13 @@ import (
 // How much one direction of a pipe holds. HTTP/1 gets as much as the kernel's
 // buffers hold. Over HTTP/2 a write that waits would hold a mutex of net/http,
 // and whoever waits for a mutex stops the time of a bubble; there it is flow
-// control that bounds what is under way.
+// control that bounds what is under way. For the same reason the last word of a
+// TLS connection, which net/http writes under a mutex, finds room at any time.
 const (
 	bounded = 64 << 10
 	endless = 1 << 30
+
+	lastWord = 64
 )
 
 // A pipe is one end of a connection in memory. It fails as one of the kernel
@@ -87,7 +90,11 @@ func (p *pipe) Write(b []byte) (n int, err error) {
 			p.shared.Broadcast()
 			return len(b), nil
 		}
-		if k := min(len(b)-n, p.room-len(p.other.in)); k > 0 {
+		room := p.room - len(p.other.in)
+		if len(b) <= lastWord {
+			room = len(b)
+		}
+		if k := min(len(b)-n, room); k > 0 {
 			p.other.in = append(p.other.in, b[n:n+k]...)
 			n += k
 			p.shared.Broadcast()
