@@ -57,7 +57,9 @@ var allowances = []allowance{
 func clientTimeout(_ session, x exchange) bool { return x.Caller.Leaves == "Client.Timeout" }
 func overTwo(s session, _ exchange) bool       { return s.Protocol.two() }
 func left(_ session, x exchange) bool          { return x.Caller.Leaves != "" }
-func cancelledTwo(s session, x exchange) bool  { return s.Protocol.two() && x.Caller.Leaves == "Request.Cancel" }
+func cancelledTwo(s session, x exchange) bool {
+	return s.Protocol.two() && x.Caller.Leaves == "Request.Cancel"
+}
 func leftBefore(_ session, x exchange) bool    { return strings.HasPrefix(x.Caller.Leaves, "before") }
 func leftWithCause(_ session, x exchange) bool { return strings.HasSuffix(x.Caller.Leaves, "cause") }
 

@@ -16,6 +16,8 @@ func (x exchange) certain(p protocol) bool {
 		return false
 	case strings.EqualFold(q.Scheme, "http") && p.scheme() != "http", strings.EqualFold(q.Scheme, "https") && p.scheme() != "https":
 		return false
+	case p.two() && q.Close && leftBefore(session{}, x): // does it cost the connection, of which nothing was asked?
+		return false
 	case p.two() && q.Method == "BAD METHOD": // which is refused without a connection, and sent if there is one
 		return false
 	case q.Opaque == "*" && q.Body.Kind != "": // the server hangs up without an answer of ours

@@ -2,6 +2,7 @@ package differential
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 )
@@ -33,7 +34,17 @@ func generate(seed, n uint64) session {
 	for range 1 + d.IntN(sessionLength) {
 		s.Exchanges = append(s.Exchanges, d.exchange(s.Protocol))
 	}
+	if s.Protocol.two() && slices.ContainsFunc(s.Exchanges, exchange.closes) {
+		s.Settings.Hasty = false // the next request may still meet the connection that is on its way out
+	}
 	return s
+}
+
+// closes reports whether the server closes a connection after one of its answers.
+func (x exchange) closes() bool {
+	return slices.ContainsFunc(x.Answers, func(a answer) bool {
+		return slices.Contains(a.Headers, field{"Connection", "close"})
+	})
 }
 
 // sessionLength is the most exchanges in one session.

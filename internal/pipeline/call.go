@@ -97,9 +97,22 @@ func (k *call) perform() (*http.Response, error) {
 // handOver gives the response to the caller: the call lasts until its body ends.
 func (k *call) handOver(resp *http.Response) {
 	k.body.finish()
-	if resp == nil || !k.attempt.keep(k) {
+	if resp == nil || k.hollow(resp) || !k.attempt.keep(k) {
 		k.end()
 	}
+}
+
+// hollow reports whether a response of net/http's own transport brings no more bytes,
+// though over HTTP/2 its stream may still have to end. Callers who leave such a body
+// open do no harm over HTTP/1, and must not keep a permit here.
+func (k *call) hollow(resp *http.Response) bool {
+	switch {
+	case !k.traces || resp.StatusCode == http.StatusSwitchingProtocols:
+		return false
+	case resp.StatusCode == http.StatusNoContent, resp.StatusCode == http.StatusNotModified:
+		return true
+	}
+	return resp.ContentLength == 0
 }
 
 // abandon ends a call that will not return.

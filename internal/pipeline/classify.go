@@ -142,10 +142,13 @@ func permanent(err error) bool {
 		invalid   x509.CertificateInvalidError
 		record    tls.RecordHeaderError
 		dns       *net.DNSError
+		address   *net.AddrError
+		network   net.UnknownNetworkError
 	)
 	switch {
 	case errors.As(err, &verify), errors.As(err, &authority), errors.As(err, &hostname),
-		errors.As(err, &invalid), errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
+		errors.As(err, &invalid), errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch),
+		errors.As(err, &address), errors.As(err, &network):
 		return true
 	case errors.As(err, &dns):
 		return dns.IsNotFound

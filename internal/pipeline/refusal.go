@@ -69,10 +69,13 @@ var refusals = []struct{ begins, ends string }{
 // alert is what a TLS alert from the peer says. Its type is not exported.
 func alert(err error) (text string, ok bool) {
 	var op *net.OpError
-	if !errors.As(err, &op) || op.Op != "remote error" {
-		return "", false
+	for errors.As(err, &op) {
+		if op.Op == "remote error" {
+			return strings.TrimPrefix(op.Err.Error(), "tls: "), true
+		}
+		err = op.Err // of a proxy, it is within another one
 	}
-	return strings.TrimPrefix(op.Err.Error(), "tls: "), true
+	return "", false
 }
 
 // unwelcome reports an alert that the peer does not talk to us, by its words on our

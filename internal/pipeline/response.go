@@ -44,7 +44,9 @@ func (a *attempt) own(k *call, resp *http.Response) {
 	if resp.Body == nil {
 		resp.Body = http.NoBody
 	}
-	if resp.Body == http.NoBody {
+	// The answer to a HEAD has no body either; over HTTP/2 that is another one than
+	// http.NoBody.
+	if resp.Body == http.NoBody || k.traces && k.req.Method == http.MethodHead {
 		a.cancel(nil)
 		return
 	}
@@ -74,7 +76,7 @@ func (b *responseBody) Read(p []byte) (int, error) {
 	}
 	idle := b.watch()
 	n, err := b.ReadCloser.Read(p)
-	b.idled = b.idled || !idle.stop()
+	b.idled = !idle.stop() || b.idled // whatever was before, it is stopped
 	b.usage.read(p[:n])
 	if err == io.EOF {
 		b.eof = true

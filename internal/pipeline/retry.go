@@ -112,7 +112,7 @@ func (k *call) ambiguous() bool {
 	if !k.Retry.Unprocessed || k.idempotent() {
 		return false
 	}
-	if r := k.last.Response; r != nil && k.Retry.Ambiguous != nil {
+	if r := k.last.Response; r != nil && k.Retry.Ambiguous != nil && k.last.Sends <= 1 { // else it answers the last send only
 		return slices.Contains(k.Retry.Ambiguous, r.StatusCode)
 	}
 	return k.last.Conclusion != Unprocessed
