@@ -1,0 +1,18 @@
+module github.com/a-seed-e0941262/resilient/examples/config
+
+go 1.26.0
+
+require (
+	github.com/a-seed-e0941262/resilient v0.0.0
+	github.com/caarlos0/env/v11 v11.4.2
+	github.com/fsnotify/fsnotify v1.10.1
+)
+
+require (
+	github.com/cenkalti/backoff/v5 v5.0.3 // indirect
+	github.com/google/uuid v1.6.0 // indirect
+	github.com/jonboulle/clockwork v0.5.0 // indirect
+	golang.org/x/sys v0.13.0 // indirect
+)
+
+replace github.com/a-seed-e0941262/resilient => ../..
