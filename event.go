@@ -51,7 +51,7 @@ type RetryDenied struct {
 	Source
 	// Failed is the attempt that is not repeated.
 	Failed Attempt
-	// Reason is one of final, nested, attempts, method, ambiguous, body, retry_after,
+	// Reason is one of final, nested, disabled, attempts, method, ambiguous, body, retry_after,
 	// deadline, circuit_open, rate_limited and budget_exhausted.
 	Reason string
 }

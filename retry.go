@@ -1,6 +1,7 @@
 package resilient
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"net/http"
@@ -306,3 +307,7 @@ func backoffs(p RetryPolicy) func() backoff.BackOff {
 		}
 	}
 }
+
+// WithoutRetries returns a context whose calls are not retried, whatever the client's settings are. A retry that would have
+// been made is denied with the reason disabled. A dead pooled connection still costs a free re-dispatch.
+func WithoutRetries(ctx context.Context) context.Context { return pipeline.WithoutRetries(ctx) }

@@ -1,6 +1,11 @@
 package resilient
 
-import "time"
+import (
+	"context"
+	"time"
+
+	"github.com/a-seed-e0941262/resilient/internal/pipeline"
+)
 
 // TimeoutPolicy bounds how long things may take. Its settings are independent: each is off at zero, and the zero policy
 // bounds nothing.
@@ -46,6 +51,12 @@ func PerAttempt(limit time.Duration) TimeoutOption {
 		d.Timeout.PerAttempt = limit
 		d.given |= gaveAttempt
 	})
+}
+
+// WithAttemptTimeout returns a context whose calls have another attempt timeout than the client's, or with 0 or less none.
+// It may be longer than the total timeout, which still ends the call.
+func WithAttemptTimeout(ctx context.Context, limit time.Duration) context.Context {
+	return pipeline.WithAttemptTimeout(ctx, limit)
 }
 
 // BodyIdle sets [TimeoutPolicy].BodyIdle: 10ms to 24h, or 0 for none.

@@ -50,6 +50,9 @@ func (k *call) again(retries int) (time.Duration, bool) {
 	if k.nested() {
 		return k.deny(ReasonNested)
 	}
+	if k.ctx.Value(noRetriesKey{}) != nil {
+		return k.deny(ReasonDisabled)
+	}
 	if retries >= k.Retry.Max {
 		return k.deny(ReasonAttempts)
 	}

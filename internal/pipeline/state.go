@@ -72,6 +72,7 @@ type Reason uint8
 const (
 	ReasonFinal    Reason = iota // the answer's cause is not what its status says
 	ReasonNested                 // a client above this one retries
+	ReasonDisabled               // the caller wants none
 	ReasonAttempts               // no retries left
 	ReasonMethod
 	ReasonAmbiguous
@@ -89,6 +90,6 @@ const Reasons = int(reasons)
 
 func (r Reason) String() string {
 	return [reasons]string{
-		"final", "nested", "attempts", "method", "ambiguous", "body", "retry_after", "deadline", "circuit_open", "rate_limited", "budget_exhausted",
+		"final", "nested", "disabled", "attempts", "method", "ambiguous", "body", "retry_after", "deadline", "circuit_open", "rate_limited", "budget_exhausted",
 	}[r]
 }
