@@ -152,6 +152,7 @@ func TestDistThatCannotBeMeantFailsTheTest(t *testing.T) {
 		"latency(quantiles(p50 2s): want D to grow, from 0)":                                    Quantiles(Quantile{0.4, 3 * time.Second}, Quantile{0.5, 2 * time.Second}, Quantile{1, time.Second}),
 		"latency(quantiles(p50 2ns): want P to grow, up to 1, with at most four decimals)":      Quantiles(Quantile{0.5, 1}, Quantile{0.5, 2}, Quantile{1, 3}),
 		"latency(quantiles(p33.3333 1ns): want P to grow, up to 1, with at most four decimals)": Quantiles(Quantile{1.0 / 3, 1}, Quantile{1, 3}),
+		"latency(quantiles(pNaN 1ns): want P to grow, up to 1, with at most four decimals)":     Quantiles(Quantile{math.NaN(), 1}, Quantile{1, 3}),
 		"latency(quantiles(p0 1ns): want P to grow, up to 1, with at most four decimals)":       Quantiles(Quantile{0, 1}, Quantile{1, 3}),
 	} {
 		is.New(t).Equal(fmt.Sprint(check(Plan(Latency(d), Handle), false)), want) // what is wrong with it

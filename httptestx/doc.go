@@ -1,15 +1,15 @@
 // Package httptestx is the fault-injecting companion of [net/http/httptest]: a
 // real HTTP server that misbehaves on demand, and remembers what it did.
 //
-//	func TestOrderIsPlacedOnce(t *testing.T) {
-//		srv := httptestx.NewServer(t, handler)
-//		srv.On("POST /orders").Script(httptestx.LostResponse) // processed, then the answer is lost
-//		_, err := srv.Client().Post(srv.URL+"/orders", "application/json", body)
-//		if err == nil {
-//			t.Fatal("the answer was lost, yet the client saw one")
-//		}
-//		httptestx.AtMostOnce(t, srv)
-//	}
+//	srv := httptestx.NewServer(t, handler)
+//	srv.On("POST /orders").Script(httptestx.LostResponse) // processed, then the answer is lost
+//	_, err := srv.Client().Post(srv.URL+"/orders", "application/json", body)
+//	t.Log(err) // read: connection reset by peer
+//	httptestx.AtMostOnce(t, srv)
+//
+// That is a lost response in five lines of a test; handler is any [net/http.Handler], and nothing needs
+// to be closed. The guide has a recipe for each fault:
+// https://github.com/a-seed-e0941262/resilient/blob/main/docs/guides/testing.md
 //
 // # Plans
 //
@@ -32,6 +32,10 @@
 // such as [Rule.Per], [Rule.Nth] or [Rule.Prob], and ended by [Rule.Do] (every
 // match), [Rule.Script] (one plan a match) or [Rule.Func]. The first rule that
 // applies wins, in the order in which the rules were ended.
+//
+// The same rules can be data: [Server.LoadRules] reads them from a JSON document, and so does the
+// command in cmd/httptestx, which serves, or stands in front of a real server, for tests in other
+// languages.
 //
 // # Networks
 //
@@ -64,5 +68,5 @@
 // written before the client can see what it says: a client that has the whole
 // answer, or the error, finds the exchange ended. [Server.Ledger] counts by
 // idempotency key, and [AtMostOnce], [ExactlyOnce] and [Arrivals] assert; their
-// failures print the time-line.
+// failures print the time-line. [Server.Forget] begins anew.
 package httptestx

@@ -97,10 +97,8 @@ func (d *ruleReader) addRequest(e element, fields map[string]element) {
 	}
 	r := Rule{srv: d.srv, words: fmt.Sprintf("On(%q)", pattern), mux: mux, clock: d.clock}
 	r = d.headers(r, fields)
-	if per, ok := fields["per"]; ok {
-		if r = r.Per(d.words(per)); !isToken(r.per) {
-			d.fault(per, "not the name of a header")
-		}
+	if per, ok := fields["per"]; ok && d.sound(func() { r = r.Per(d.words(per)) }) && !isToken(r.per) {
+		d.fault(per, "not the name of a header")
 	}
 	r = d.conditions(r, fields)
 	words, script, next := d.plans(e, fields, d.srv.mistake)

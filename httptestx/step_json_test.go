@@ -72,7 +72,7 @@ func TestOtherFormsOfAStepAreReadAsWell(t *testing.T) {
 		`{"resetstream":"REFUSED_STREAM"}`:                    RefuseStream,
 		`{"resetstream":8}`:                                   ResetStream(ErrCodeCancel),
 		`{"header":{"A":["b"]},"status":200}`:                 Status(200, "A", "b"),
-		" {\n\t\"status\" : 200, \"header\": {} } ":           Status(200),
+		"{\n\t\"status\" : 200, \"header\": {} }":             Status(200),
 		`{"header":{"A":"1","B":"2","a":["3"]},"status":200}`: Status(200, "A", "1", "A", "3", "B", "2"),
 	} {
 		var read Step

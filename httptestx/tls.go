@@ -35,7 +35,7 @@ func newAuthority() *authority {
 		panic("httptestx: " + err.Error()) //nolint:forbidigo // crypto/rand does not fail
 	}
 	template := &x509.Certificate{
-		Subject:               pkix.Name{Organization: []string{"httptestx"}},
+		Subject:               pkix.Name{Organization: []string{"httptestx"}, CommonName: "authority"},
 		SerialNumber:          big.NewInt(1),
 		NotBefore:             time.Unix(0, 0), // time in a synctest bubble begins in the year 2000
 		NotAfter:              time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC),
@@ -69,7 +69,7 @@ func (a *authority) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, e
 		return c, nil
 	}
 	template := &x509.Certificate{
-		Subject:      a.cert.Subject,
+		Subject:      pkix.Name{Organization: a.cert.Subject.Organization}, // OpenSSL takes equal names for self-signed
 		SerialNumber: big.NewInt(int64(len(a.leaves)) + 2),
 		NotBefore:    a.cert.NotBefore,
 		NotAfter:     a.cert.NotAfter,
