@@ -253,5 +253,4 @@ func timeSpan(text string) (time.Duration, bool) {
 	return d + time.Duration(days)*24*time.Hour, err == nil
 }
 
-//nolint:gochecknoglobals // compiled once
 var timeSpanForm = regexp.MustCompile(`^(?:(\d{1,4})\.)?([01]?\d|2[0-3]):([0-5]\d):([0-5]\d(?:\.\d{1,7})?)$`)
