@@ -119,6 +119,11 @@ func (w words) Rejected(g pipeline.Gate, retryAfter time.Duration, causes ...err
 	return &RejectedError{Client: w.client, Gate: g.String(), RetryAfter: retryAfter, causes: causes}
 }
 
+func (w words) Refused(err error) bool {
+	var rejected *RejectedError
+	return errors.As(err, &rejected)
+}
+
 func (w words) Skipped(endpoint string, g pipeline.Gate, retryAfter time.Duration, causes ...error) error {
 	return &skippedError{endpoint: endpoint, why: &RejectedError{Client: w.client, Gate: g.String(), RetryAfter: retryAfter, causes: causes}}
 }

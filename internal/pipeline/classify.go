@@ -96,6 +96,8 @@ func (k *call) failed(a *attempt, err error) outcome {
 		}
 	case bodyErr != nil: // the caller's own fault
 	case final(err): // in his own words
+	case k.Errors.Refused(err): // by a gate of a client below: that says nothing about the server
+		o.Transient = true
 	case !a.seen.asked.Load() && k.traces && !dialing(err):
 		// The transport traces, and never asked for a connection: the request
 		// itself would not do (scheme, header, host).

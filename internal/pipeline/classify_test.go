@@ -95,6 +95,9 @@ func newCall(t *testing.T, c Config) *call {
 	}
 	clock := clockwork.NewFakeClock()
 	c.Clock = clock
+	if c.Errors == nil {
+		c.Errors = texts{}
+	}
 	return &call{
 		Pipeline: &Pipeline{Config: c, lasting: &lasting{}},
 		req:      req,

@@ -94,6 +94,8 @@ type DiscardConfig struct {
 type Errors interface {
 	// Rejected says that g is shut; the causes are what it was shut for.
 	Rejected(g Gate, retryAfter time.Duration, causes ...error) error
+	// Refused reports whether err is what Rejected makes, of whichever client.
+	Refused(err error) bool
 	// Skipped says that an endpoint did not serve an attempt.
 	Skipped(endpoint string, g Gate, retryAfter time.Duration, causes ...error) error
 	// TooLarge says that an attempt costs more than the rate limit ever holds.

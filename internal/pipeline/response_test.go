@@ -41,7 +41,8 @@ func (texts) NegativeCost(int64) error                 { return errors.New("nega
 func (texts) Skipped(string, Gate, time.Duration, ...error) error {
 	return errors.New("skipped")
 }
-func (texts) Status(int) error { return errors.New("status") }
+func (texts) Refused(error) bool { return false }
+func (texts) Status(int) error   { return errors.New("status") }
 
 // answeredCall is a call with a permit and with a response that has a body.
 func answeredCall(t *testing.T, body io.ReadCloser) (k *call, resp *http.Response, pool *countingPool) {
