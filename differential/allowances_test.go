@@ -46,10 +46,13 @@ var allowances = []allowance{
 	// library takes the refusal for one of a dead connection, and tries another.
 	{of: refusedByTwo, what: regexp.MustCompile(`^.*(connection: .*|trace: .*)$`)},
 
+	// How much of a response has come into the buffers is chance, if it is read after its caller has left.
+	{of: leftIdle, what: regexp.MustCompile(`^caller: body: .*$`)},
+
 	// How far a body gets that fails, whose answer comes first, or whose caller leaves, is chance.
 	{of: cutShort, what: regexp.MustCompile(`, \d+ bytes were read of it$`)},
 	{of: cutShort, what: regexp.MustCompile(`^caller: .* the writer of the pipe .*$`)},
-	{of: cutShort, what: regexp.MustCompile(`^server, .*: body.*$`)},
+	{of: cutShort, what: regexp.MustCompile(`^server, .*: (body|trailer at the end).*$`)},
 	// Over HTTP/2 so is whether the server looks at a request whose body fails at once.
 	{of: failingTwo, what: regexp.MustCompile(`^server, .*$`)},
 }
@@ -57,6 +60,7 @@ var allowances = []allowance{
 func clientTimeout(_ session, x exchange) bool { return x.Caller.Leaves == "Client.Timeout" }
 func overTwo(s session, _ exchange) bool       { return s.Protocol.two() }
 func left(_ session, x exchange) bool          { return x.Caller.Leaves != "" }
+func leftIdle(s session, x exchange) bool      { return left(s, x) && x.Caller.Idle > 0 }
 func cancelledTwo(s session, x exchange) bool {
 	return s.Protocol.two() && x.Caller.Leaves == "Request.Cancel"
 }
@@ -79,10 +83,10 @@ func refusedByTwo(s session, _ exchange) bool {
 	return s.Protocol.two() && slices.ContainsFunc(s.Exchanges, func(x exchange) bool {
 		connection := 0
 		for _, f := range x.Request.Headers {
-			switch {
-			case f.Name == "Upgrade":
+			switch f.Name {
+			case "Upgrade":
 				return true
-			case f.Name == "Connection":
+			case "Connection":
 				connection++
 			}
 		}

@@ -104,17 +104,10 @@ func (g *given) write(pw *io.PipeWriter) {
 		_, err = io.WriteString(pw, left[:n])
 		left = left[n:]
 	}
-	g.ended()
 	_ = pw.Close()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.writer = err
-}
-
-func (s *supply) ended() {
-	if s.trailer != nil {
-		s.trailer()
-	}
 }
 
 // A given body is one that net/http knows nothing about.
@@ -135,6 +128,9 @@ func (g *given) Read(p []byte) (int, error) {
 	n, err := g.read(p)
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if err == io.EOF && !g.over && g.trailer != nil {
+		g.trailer()
+	}
 	g.pulled += n
 	g.over = g.over || err != nil
 	return n, err
@@ -148,13 +144,10 @@ func (g *given) read(p []byte) (int, error) {
 	g.mu.Lock()
 	left, over := g.text[g.pulled:], g.over
 	g.mu.Unlock()
-	if !over {
+	if !over && left != "" {
 		time.Sleep(g.Pause)
 	}
 	if left == "" || g.closed() {
-		if g.end == io.EOF && !over {
-			g.ended()
-		}
 		return 0, g.end
 	}
 	if g.Piece > 0 {
@@ -181,19 +174,21 @@ func (g *given) Close() error {
 }
 
 // report is what became of all of them. It is final when the session has ended.
-// What was got for a retry that the budget then denied, and given back untouched,
-// does not count.
+// What the library got for itself, for a retry that the budget then denied or to
+// tell what a call costs, and gave back untouched, does not count.
 func (s *supply) report(j *journal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i, g := range s.given {
+	n := 0
+	for _, g := range s.given {
 		if g.got && g.pulled == 0 && g.closes == 1 {
 			s.gets--
 			continue
 		}
-		j.notef("request body %d: closed %d times, %d bytes were read of it", i+1, g.closes, g.pulled)
+		n++
+		j.notef("request body %d: closed %d times, %d bytes were read of it", n, g.closes, g.pulled)
 		if g.pipe != nil {
-			j.notef("request body %d: the writer of the pipe ends with %v", i+1, g.writer)
+			j.notef("request body %d: the writer of the pipe ends with %v", n, g.writer)
 		}
 	}
 	j.notef("GetBody was called %d times", s.gets)

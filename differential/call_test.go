@@ -60,12 +60,11 @@ func (w *world) call(i int, x exchange) (*journal, *supply) {
 		j.response(resp, r)
 		time.Sleep(x.Caller.Idle)
 		start = time.Now()
-		if err == nil {
-			x.Caller.read(resp, j)
+		if err == nil && x.Caller.read(resp, j) {
+			j.notef("trailer at the end: %s", fields(resp.Trailer))
 		}
 		again(resp, j)
 		j.notef("has read after %v", time.Since(start))
-		j.notef("trailer at the end: %s", fields(resp.Trailer))
 	}
 	unchanged(j)
 	if err != nil || !w.session.Settings.Hasty {
@@ -191,12 +190,12 @@ func (c caller) redirects(client *http.Client, j *journal) {
 	}
 }
 
-// read reads the response's body as the caller does.
-func (c caller) read(resp *http.Response, j *journal) {
+// read reads the response's body as the caller does, and reports whether it came to its end.
+func (c caller) read(resp *http.Response, j *journal) (whole bool) {
 	defer resp.Body.Close()
 	if up, ok := resp.Body.(io.Writer); ok {
 		upgraded(resp, up, j)
-		return
+		return false
 	}
 	switch c.Reads {
 	case "nothing":
@@ -207,13 +206,15 @@ func (c caller) read(resp *http.Response, j *journal) {
 		_, err := io.Copy(&b, resp.Body)
 		j.notef("body: %s", digest(b.Bytes()))
 		j.failed("reading the body fails", err)
+		whole = err == nil
 	}
 	if c.Reads == "to the end" {
 		_, err := resp.Body.Read(make([]byte, 1))
 		j.failed("reading behind the end", err)
-		return
+		return whole
 	}
 	j.failed("closing the body fails", resp.Body.Close())
+	return whole
 }
 
 // again does what a caller should not do with a body that is closed.
@@ -247,7 +248,7 @@ func watch(r *http.Request) func(*journal) {
 		a, b := reflect.ValueOf(before), reflect.ValueOf(*r)
 		for i := range a.NumField() {
 			f := a.Type().Field(i)
-			if f.Name == "Header" || f.Name == "ctx" { // further down
+			if f.Name == "Header" || f.Name == "Body" || f.Name == "ctx" { // further down
 				continue
 			}
 			if was, is := look(a.Field(i)), look(b.Field(i)); was != is {
@@ -260,8 +261,8 @@ func watch(r *http.Request) func(*journal) {
 		if r.URL != nil && *r.URL != u {
 			j.notef("request changed: URL from %v to %v", &u, r.URL)
 		}
-		if r.Context() != before.Context() {
-			j.notef("request changed: context")
+		if r.Body != before.Body || r.Context() != before.Context() {
+			j.notef("request changed: body or context")
 		}
 	}
 }
@@ -271,10 +272,6 @@ func look(v reflect.Value) string {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Func, reflect.Chan, reflect.Map:
 		return fmt.Sprintf("%#x", v.Pointer())
-	case reflect.Interface:
-		if v.Elem().Kind() == reflect.Pointer {
-			return fmt.Sprintf("%#x", v.Elem().Pointer())
-		}
 	}
 	return fmt.Sprint(v)
 }

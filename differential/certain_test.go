@@ -20,6 +20,8 @@ func (x exchange) certain(p protocol) bool {
 		return false
 	case p.two() && q.Method == "BAD METHOD": // which is refused without a connection, and sent if there is one
 		return false
+	case q.Trailer != nil && q.Body.Pause > 0 && !p.two(): // net/http may write the names while the caller sets the values
+		return false
 	case q.Opaque == "*" && q.Body.Kind != "": // the server hangs up without an answer of ours
 		return false
 	case q.Method == "CONNECT" && q.Body.Kind != "" && !p.two(): // the server takes it for another request
@@ -54,8 +56,16 @@ func (a answer) halfway(method string) bool {
 	return a.Size > 1 && a.Pieces > 0 && method != "HEAD" && a.Status != 204 && a.Status != 304
 }
 
+// broken reports whether the body is not the gzip that it says it is.
+func (a answer) broken() bool {
+	return !a.Gzip && slices.Contains(a.Headers, field{"Content-Encoding", "gzip"})
+}
+
 // uncertain is an answer that comes before the whole of a body that does not go out at once.
 func (a answer) uncertain(p protocol, b body) bool {
+	if a.broken() && (a.Pieces > 0 || a.Reads == "last" || a.Trailers != nil || a.Surprise || a.Size > 2000) {
+		return true // is the end of the body seen before it fails?
+	}
 	early := a.Reads != "" && b.Kind != "" && b.Kind != "NoBody"
 	switch {
 	case !early:

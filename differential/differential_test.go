@@ -16,6 +16,7 @@
 package differential
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -41,8 +42,9 @@ func TestResilientClientCanNotBeToldFromABareOne(t *testing.T) {
 	}
 }
 
-// resilientTransport has every strategy on. No retry is made, for the budget
-// allows none; every other gate is asked before it.
+// resilientTransport has every strategy on that does not change what the server
+// sees, as Endpoints and GenerateKeys do. No retry is made, for the budget allows
+// none; every other gate is asked before it.
 func resilientTransport(base *http.Transport, s settings) http.RoundTripper {
 	b := resilient.New("differential").Transport(base).Registry(resilient.NewRegistry()).
 		Timeout(resilient.Total(10*time.Hour), resilient.PerAttempt(9*time.Hour), resilient.BodyIdle(8*time.Hour),
@@ -50,7 +52,9 @@ func resilientTransport(base *http.Transport, s settings) http.RoundTripper {
 		Concurrency(resilient.Permits(1), resilient.Queue(1)). // one that is not given back stops the next call
 		Retry(resilient.MaxRetries(3), resilient.BufferLimit(s.BufferLimit)).
 		Budget(resilient.RetryRatio(0), resilient.MinimumThroughput(1), resilient.SamplingDuration(24*time.Hour)).
-		Breaker(resilient.MinimumThroughput(math.MaxInt32))
+		RateLimit(resilient.PerSecond(1_000_000), resilient.Cost(func(*http.Request) int { return 7 })).
+		Breaker(resilient.MinimumThroughput(math.MaxInt32)).
+		Observe(func(context.Context, resilient.Event) {})
 	if s.PerAuthority {
 		b = b.PerAuthority()
 	}

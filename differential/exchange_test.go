@@ -46,6 +46,7 @@ type settings struct {
 	HeaderTimeout bool // of the transport: a minute
 	Jar           bool
 	Hasty         bool // the next call is made at once
+	OneStream     bool // the server of HTTP/2 takes one request at a time on a connection
 
 	PerAuthority      bool
 	TotalIncludesBody bool

@@ -32,12 +32,25 @@ func generate(seed, n uint64) session {
 	d := dice{rand.New(rand.NewPCG(seed, n))}
 	s := session{Protocol: protocol(d.IntN(4)), Settings: d.settings()}
 	for range 1 + d.IntN(sessionLength) {
-		s.Exchanges = append(s.Exchanges, d.exchange(s.Protocol))
+		x := d.exchange(s.Protocol)
+		for s.Settings.OneStream && x.breaks() {
+			// The bare client's Close waits until a request is off its connection, also when reading the body has failed.
+			// With the library that is so only for a body that was read to its end.
+			x = d.exchange(s.Protocol)
+		}
+		s.Exchanges = append(s.Exchanges, x)
 	}
 	if s.Protocol.two() && slices.ContainsFunc(s.Exchanges, exchange.closes) {
 		s.Settings.Hasty = false // the next request may still meet the connection that is on its way out
 	}
 	return s
+}
+
+// breaks reports whether one of the answers has a body that can't be read to its end.
+func (x exchange) breaks() bool {
+	return left(session{}, x) || slices.ContainsFunc(x.Answers, func(a answer) bool {
+		return a.Aborts || a.Declares == "more" || a.broken()
+	})
 }
 
 // closes reports whether the server closes a connection after one of its answers.
@@ -52,7 +65,7 @@ const sessionLength = 24
 
 func (d dice) settings() settings {
 	return settings{
-		NoCompression: d.in(4), HeaderTimeout: d.in(4), Jar: d.in(2), Hasty: d.in(6),
+		NoCompression: d.in(4), HeaderTimeout: d.in(4), Jar: d.in(2), Hasty: d.in(6), OneStream: d.in(3),
 		PerAuthority: d.in(3), TotalIncludesBody: d.in(3), UnprocessedOnly: d.in(3), SafeMethodsOnly: d.in(4),
 		BufferLimit: one(d, 0, 100, 64<<10, 1<<20),
 	}
@@ -91,7 +104,7 @@ func (d dice) request(p protocol) request {
 	switch {
 	case d.in(20):
 		q.Host = one(d, "virtual.test", "virtual.test:81", "ho st", "UPPER.test")
-	case d.in(50):
+	case d.in(40):
 		q.Opaque = one(d, "//opaque.test/%2f", "*", "/opaque?x")
 	case d.in(50):
 		q.Method, q.Opaque = "OPTIONS", "*"
@@ -99,7 +112,7 @@ func (d dice) request(p protocol) request {
 		q.Scheme = one(d, "ftp", "x", strings.ToUpper(p.scheme()))
 	case d.in(200):
 		q.NoURL = true
-	case d.in(200):
+	case d.in(190):
 		q.NoMap, q.Headers = true, nil
 	}
 	if d.in(2) {
@@ -226,7 +239,7 @@ func (d dice) answer(c caller) answer {
 	switch {
 	case d.in(40):
 		a.Declares = "more"
-	case d.in(40):
+	case d.in(39):
 		a.Aborts, a.Size, a.Pieces = true, 100+a.Size, 1+d.IntN(3) // after the headers
 	}
 	return a

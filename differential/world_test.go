@@ -90,6 +90,9 @@ func newWorld(s session, wrap wrapper) *world {
 		TLSConfig:   &tls.Config{Certificates: []tls.Certificate{certificate().server}},
 		ConnContext: w.numbered(),
 	}
+	if s.Settings.OneStream {
+		w.server.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: 1}
+	}
 	if s.Settings.HeaderTimeout {
 		w.base.ResponseHeaderTimeout = time.Minute
 	}

@@ -1,9 +1,7 @@
 package pipeline
 
 import (
-	"context"
 	"net/http"
-	"net/http/httptrace"
 	"sync/atomic"
 	"time"
 
@@ -14,16 +12,15 @@ import (
 // it, and what was seen on the way. Its context lives until its response's
 // body ends, never just until RoundTrip returns.
 type attempt struct {
-	req    *http.Request
-	cancel context.CancelCauseFunc
-	sent   *reader // request body; nil: none
-	seen   evidence
-	limit  Limit // which limit alarm is for
-	alarm  *alarm
-	last   atomic.Pointer[alarm] // for a transport that does not return when its time is over
-	start  time.Duration
-	resp   *http.Response
-	body   *responseBody // nil: the response has none
+	attemptContext
+	req   http.Request
+	sent  *reader   // request body; nil: none
+	seen  *evidence // until the transport has answered
+	limit Limit     // which limit alarm is for
+	alarm *alarm    // nil: none, or it was stopped
+	start time.Duration
+	body  *responseBody  // nil: the response has none
+	told  func(*Attempt) // who waits for what comes of it; nil: nobody
 }
 
 // reached is the cause with which a limit on time cancels an attempt.
@@ -35,26 +32,23 @@ func (r reached) Error() string { return "resilient: time limit reached" }
 func (r reached) Timeout() bool { return true }
 
 func (k *call) newAttempt() *attempt {
-	a := &attempt{sent: k.body.reader(), start: k.state.Now()}
-	k.attempt = a
-	var ctx context.Context
-	ctx, a.cancel = context.WithCancelCause(k.ctx)
-	if k.traces {
-		a.seen.halt, a.seen.http1 = func() { a.cancel(errResent) }, k.http1
+	a := &k.first
+	if k.attempt != nil {
+		a = &attempt{}
 	}
+	k.attempt, k.last = a, outcome{}
+	a.call, a.sent, a.start = k, k.body.reader(), k.now
+	k.equip(a)
 	if l, d, ok := k.nearest(); ok {
 		a.limit = l
-		a.alarm = setAlarm(k.Clock, d.at-a.start, func() { k.expire(a, l) })
+		a.alarm = a.gear.setAlarm(k.Clock, d.at-a.start)
 	}
 	// Shallow on purpose: the caller's Trailer map is filled while the body is
 	// sent, and a deep copy would miss it.
-	if !k.Opaque {
-		ctx = httptrace.WithClientTrace(ctx, a.seen.trace())
-	}
-	a.req = k.req.WithContext(k.mark(ctx))
+	a.req = *k.req.WithContext(a)
 	a.req.Header = k.header
 	if k.endpoint != nil {
-		k.endpoint.readdress(a.req)
+		k.endpoint.readdress(&a.req)
 	}
 	if a.sent != nil {
 		// Without GetBody net/http can't send the request again on its own.
@@ -63,7 +57,6 @@ func (k *call) newAttempt() *attempt {
 			a.req.GetBody = a.sent.another
 		}
 	}
-	k.underway.trying(k, a.req)
 	return a
 }
 
@@ -77,7 +70,7 @@ func (k *call) newAttempt() *attempt {
 func (k *call) expire(a *attempt, l Limit) {
 	if a.sent != nil {
 		last := setAlarm(k.Clock, k.Discard.Time, a.sent.giveUp)
-		a.last.Store(last)
+		a.sent.last.Store(last)
 		if a.sent.ended() {
 			last.stop()
 		}
@@ -92,13 +85,14 @@ func (a *attempt) keep(k *call) bool {
 }
 
 // abort ends an attempt whose response nobody will see.
-func (a *attempt) abort() {
+func (a *attempt) abort(resp *http.Response) {
+	a.tell(nil)
 	a.alarm.stop()
 	a.sent.seal() // before the next line: see expire
-	a.last.Load().stop()
+	a.sent.relax()
 	a.cancel(nil)
-	if a.resp != nil && a.resp.Body != nil {
-		_ = a.resp.Body.Close()
+	if resp != nil && resp.Body != nil {
+		_ = resp.Body.Close()
 	}
 }
 
@@ -106,6 +100,7 @@ func (a *attempt) abort() {
 type alarm struct {
 	timer clockwork.Timer
 	state atomic.Uint32
+	quiet bool // it was stopped, and what the timer would have called never runs
 }
 
 const (
@@ -116,12 +111,15 @@ const (
 
 func setAlarm(clock clockwork.Clock, d time.Duration, ring func()) *alarm {
 	a := &alarm{}
-	a.timer = clock.AfterFunc(d, func() {
-		if a.state.CompareAndSwap(armed, rung) {
-			ring()
-		}
-	})
+	a.timer = clock.AfterFunc(d, func() { a.ring(ring) })
 	return a
+}
+
+// ring is what the timer calls.
+func (a *alarm) ring(f func()) {
+	if a.state.CompareAndSwap(armed, rung) {
+		f()
+	}
 }
 
 // stop reports whether the alarm did not ring, and now never will. It may be
@@ -130,8 +128,12 @@ func (a *alarm) stop() bool {
 	if a == nil {
 		return true
 	}
-	a.timer.Stop()
-	return a.state.CompareAndSwap(armed, stopped) || a.state.Load() == stopped
+	quiet := a.timer.Stop()
+	if a.state.CompareAndSwap(armed, stopped) {
+		a.quiet = quiet
+		return true
+	}
+	return a.state.Load() == stopped
 }
 
 func (a *alarm) rang() bool { return a != nil && a.state.Load() == rung }

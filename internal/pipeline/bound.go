@@ -14,7 +14,7 @@ func bound(l Limit, d time.Duration) stage {
 	}
 	return func(next handler) handler {
 		return func(k *call) (*http.Response, error) {
-			k.until[l] = deadline{at: k.state.Now() + d, allowed: d}
+			k.until[l] = deadline{at: k.now + d, allowed: d}
 			return next(k)
 		}
 	}

@@ -15,24 +15,39 @@ func admitAttempt(c BreakerConfig) stage {
 	}
 	return func(next handler) handler {
 		return func(k *call) (*http.Response, error) {
-			b := k.lane.Breaker
-			admission := b.Admit(k.state.Now())
-			if !admission.Admitted {
-				return nil, k.turnAway(GateBreaker, admission.RetryAfter, k.causes()...)
+			ticket, err := k.admit()
+			if err != nil {
+				return nil, err
 			}
-			k.last = outcome{health: gate.Ignored} // stands if the attempt panics
-			defer func() { k.settle(admission.Ticket) }()
-			k.changed(admission.Transition)
+			defer func() { k.settle(ticket) }()
 			return next(k)
 		}
 	}
+}
+
+// admit asks for a ticket, which is to be settled.
+func (k *call) admit() (gate.Ticket, error) {
+	admission := k.lane().Breaker.Admit(k.now)
+	if !admission.Admitted {
+		return gate.Ticket{}, k.turnAway(GateBreaker, admission.RetryAfter, k.causes()...)
+	}
+	k.last = outcome{health: gate.Ignored} // stands if the attempt panics
+	told := false
+	defer func() {
+		if !told {
+			k.settle(admission.Ticket)
+		}
+	}()
+	k.changed(admission.Transition)
+	told = true
+	return admission.Ticket, nil
 }
 
 // causes are what a refusal by the breaker goes back to: what opened it, and
 // what this call has met itself.
 func (k *call) causes() []error {
 	var causes []error
-	if f := k.lane.failure.Load(); f != nil {
+	if f := k.lane().failure.Load(); f != nil {
 		causes = append(causes, f.err)
 	}
 	if k.sent > 0 && k.endpoint == nil { // else it may have met that elsewhere
@@ -53,19 +68,22 @@ func (k *call) problem() error {
 // another length: that is done after the gate has decided, not by a callback
 // from inside it.
 func (k *call) settle(t gate.Ticket) {
-	b, now := k.lane.Breaker, k.state.Now()
+	if k.last.Number == 0 { // it has panicked
+		k.tick()
+	}
+	b, now := k.lane().Breaker, k.now
 	change := b.Settle(now, t, k.last.health)
 	defer func() { k.changed(change) }() // also if the custom duration panics: others may wait for it
 	switch {
 	case !change.Changed():
 	case change.To == gate.Open:
-		k.lane.failure.Store(&failure{k.problem()})
+		k.lane().failure.Store(&failure{k.problem()})
 		if d := k.breakFor(change); d != change.Break {
 			b.Hold(now, change.Generation, d)
 			change.Break = d
 		}
 	case change.To == gate.Closed: // who isolates it later does so for a reason of his own
-		k.lane.failure.Store(nil)
+		k.lane().failure.Store(nil)
 	}
 }
 
@@ -73,7 +91,7 @@ func (k *call) settle(t gate.Ticket) {
 func (k *call) breakFor(t gate.Transition) time.Duration {
 	d := t.Break
 	if f := k.Breaker.Duration; f != nil {
-		d = max(0, f(Break{Requests: t.Requests, Failures: t.Failures, Breaks: t.HalfOpens, Attempt: k.last.Attempt}))
+		d = max(0, f(Break{Requests: t.Requests, Failures: t.Failures, Breaks: t.HalfOpens, Attempt: k.lastAttempt()}))
 	}
 	if k.Breaker.UntilRetryAfter {
 		if asked, ok := k.askedFor(); ok {

@@ -5,41 +5,50 @@ import (
 	"net/http"
 	"sync/atomic"
 	"time"
-
-	"github.com/cenkalti/backoff/v5"
 )
 
 // A call is one RoundTrip on its way through the stages. Its fields belong to
 // the goroutine of the call; only end may come from elsewhere, at the body's end.
 type call struct {
 	*Pipeline
-	req    *http.Request   // the caller's, never changed
-	ctx    context.Context // the caller's
+	req    *http.Request // the caller's, never changed
 	state  *State
-	lane   *Lane       // of the attempt
 	tell   func(Event) // nil: nobody listens
 	start  time.Duration
-	header http.Header // of the attempts; the caller's own unless something is added
-	body   source
-	routing
-	quote   *quote          // what the caller says that it costs
-	costs   int64           // what an attempt takes from the rate limit
-	priced  bool            // costs is worked out
-	charge  *charge         // what the last one has taken
-	until   [2]deadline     // by LimitTotal and LimitAttempt
-	delays  backoff.BackOff // nil until a retry asks for one
-	hint    time.Duration   // what the last response asks for where it isn't usual; hinted: it does
-	hinted  bool
-	sent    int      // attempts handed to the transport
-	last    outcome  // of the last attempt
-	attempt *attempt // the running one, or the one whose response is returned
-	spare   bool     // the one free re-dispatch has been used
-	permit  bool     // a place of the concurrency limit is held
-	ended   atomic.Bool
+	now    time.Duration // as last read, by whoever lets time pass
+	header http.Header   // of the attempts; the caller's own unless something is added
+	body   *source       // nil: none
 
-	quit      chan struct{} // closed by CancelRequest
-	trying    *http.Request // of the attempt; under underway.mu
-	cancelled bool          // under underway.mu
+	endpoint *Endpoint // of the attempt; nil: there are none
+	*routing           // nil: likewise
+	*toll              // nil: it costs nothing
+	*trouble           // nil: all has gone well so far
+
+	until   [2]deadline // by LimitTotal and LimitAttempt
+	last    outcome     // of the last attempt
+	attempt *attempt    // the running one, or the one whose response is returned
+	sent    int32       // attempts handed to the transport
+	spare   bool        // the one free re-dispatch has been used
+	permit  bool        // a place of the concurrency limit is held
+	outside bool        // of a bubble of testing/synctest, and on a clock that goes on
+
+	ended     atomic.Bool
+	cancelled atomic.Bool                  // by CancelRequest
+	quit      chan struct{}                // for waits, closed when it is; under underway.mu
+	trying    atomic.Pointer[http.Request] // of the attempt
+
+	first attempt // all in one, for most calls have no other
+}
+
+// ctx is the caller's context.
+func (k *call) ctx() context.Context { return k.req.Context() }
+
+// lane is that of the attempt.
+func (k *call) lane() *Lane {
+	if k.endpoint != nil {
+		return k.endpoint.Lane
+	}
+	return &k.state.Lane
 }
 
 // A deadline is a point in time and the time that was allowed to get there.
@@ -58,10 +67,9 @@ func (p *Pipeline) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 	}()
 	resp, err := k.perform()
-	k.emit(Event{
-		Kind: CallDone, Attempts: k.sent, Duration: k.since(k.start),
-		Attempt: Attempt{Request: req, Response: resp, Err: err},
-	})
+	if k.tell != nil {
+		k.done(resp, err)
+	}
 	k.handOver(resp)
 	returned = true
 	if err != nil {
@@ -71,15 +79,14 @@ func (p *Pipeline) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 func (p *Pipeline) begin(req *http.Request) *call {
-	k := &call{Pipeline: p, req: req, ctx: req.Context(), header: req.Header, quit: make(chan struct{})}
+	k := &call{Pipeline: p, req: req, header: req.Header}
 	if p.Listen != nil {
-		k.tell = p.Listen(k.ctx)
+		k.tell = p.Listen(k.ctx())
 	}
 	k.state = p.Pool.Acquire(req)
-	k.lane = &k.state.Lane
-	k.start = k.state.Now()
+	k.start = k.tick()
 	k.key()
-	k.body.init(req, p.Retry.Max > 0, p.Retry.BufferLimit)
+	k.body = sourceOf(req, p.Retry.Max > 0, p.Retry.BufferLimit)
 	p.add(k)
 	return k
 }
@@ -88,7 +95,7 @@ func (p *Pipeline) begin(req *http.Request) *call {
 // nothing is sent and nothing is counted. Request.Cancel is left to the transport,
 // whose error for it can't be made elsewhere.
 func (k *call) perform() (*http.Response, error) {
-	if k.ctx.Err() != nil {
+	if k.ctx().Err() != nil {
 		return nil, k.interrupted(nil)
 	}
 	return k.handle(k)
@@ -119,7 +126,7 @@ func (k *call) hollow(resp *http.Response) bool {
 func (k *call) abandon() {
 	k.body.finish()
 	if k.attempt != nil {
-		k.attempt.abort()
+		k.attempt.abort(k.last.Response)
 	}
 	k.end()
 }
@@ -141,11 +148,18 @@ func (k *call) left() bool {
 	select {
 	case <-k.req.Cancel: //nolint:staticcheck // deprecated, but net/http still honours it
 		return true
-	case <-k.quit:
-		return true
 	default:
-		return k.ctx.Err() != nil
+		return k.cancelled.Load() || k.ctx().Err() != nil
 	}
+}
+
+// tick reads the clock for all that is decided at once: what asks the clock by itself
+// comes after something that may have taken time.
+func (k *call) tick() time.Duration {
+	at := k.state.Clock.Now()
+	k.now = at.Sub(k.state.Epoch)
+	k.outside = at != at.Round(0) // a reading inside has no monotonic part
+	return k.now
 }
 
 // since is the time that has passed; none if the clock went back.
@@ -164,11 +178,11 @@ func (k *call) over(last error) error {
 
 // interrupted is the error of a caller who left, with what the call had come to.
 func (k *call) interrupted(last error) error {
-	err := k.ctx.Err()
+	err := k.ctx().Err()
 	if err == nil {
 		err = context.Canceled // by Request.Cancel or CancelRequest, which have no error of their own
 	}
-	cause := context.Cause(k.ctx)
+	cause := context.Cause(k.ctx())
 	if last == nil && (cause == nil || cause == err) { //nolint:errorlint // the very same error adds nothing
 		return err
 	}

@@ -120,7 +120,7 @@ func TestInterruptedAddsOnlyWhatIsNew(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			is := is.New(t)
 			k := newCall(t, Config{Errors: texts{}})
-			k.ctx = row.leave(k.ctx)
+			k.req = k.req.WithContext(row.leave(k.ctx()))
 			err := k.interrupted(row.last)
 			is.Equal(err.Error(), row.want)
 			is.Equal(err == context.Canceled, row.as) //nolint:errorlint // net/http compares so, too

@@ -33,23 +33,27 @@ func (u *underway) remove(k *call) {
 	}
 }
 
-// trying notes which request stands for the call now.
-func (u *underway) trying(k *call, attempt *http.Request) {
+// leaving is closed when the call is cancelled. Only waits need it, so only they have it made.
+func (u *underway) leaving(k *call) <-chan struct{} {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	k.trying = attempt
+	if k.quit == nil {
+		k.quit = make(chan struct{})
+		if k.cancelled.Load() {
+			close(k.quit)
+		}
+	}
+	return k.quit
 }
 
 // CancelRequest ends the call of a request: an attempt by the base's own means,
 // with the base's own error, and a wait at once. Without a call it does nothing.
 func (p *Pipeline) CancelRequest(req *http.Request) {
 	p.mu.Lock()
-	k := p.calls[req]
 	var attempt *http.Request
-	if k != nil {
-		attempt = k.trying
-		if !k.cancelled {
-			k.cancelled = true
+	if k := p.calls[req]; k != nil {
+		attempt = k.trying.Load()
+		if !k.cancelled.Swap(true) && k.quit != nil {
 			close(k.quit)
 		}
 	}

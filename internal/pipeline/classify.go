@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/a-seed-e0941262/resilient/internal/gate"
 	"github.com/cenkalti/backoff/v5"
@@ -24,13 +25,32 @@ const (
 
 // An outcome is what an attempt ended with, classified once.
 type outcome struct {
-	Attempt
-	health gate.Outcome // as the circuit breaker counts it
-	final  bool         // by its cause, though the status is worth a retry
+	Response   *http.Response
+	Err        error
+	Duration   time.Duration
+	Number     int32
+	Sends      int32
+	Conclusion Conclusion
+	Transient  bool
+	health     gate.Outcome // as the circuit breaker counts it
+	final      bool         // by its cause, though the status is worth a retry
 }
 
 func (k *call) outcome(a *attempt) outcome {
-	return outcome{Attempt: Attempt{Number: k.sent, Request: k.req, Endpoint: k.at(), Sends: a.seen.count(), Duration: k.since(a.start)}}
+	return outcome{Number: k.sent, Sends: a.seen.count(), Duration: max(0, k.now-a.start)}
+}
+
+// lastAttempt is the last attempt as others see it.
+func (k *call) lastAttempt() Attempt {
+	o := &k.last
+	a := Attempt{
+		Number: int(o.Number), Request: k.req, Response: o.Response, Err: o.Err, Transient: o.Transient,
+		Conclusion: o.Conclusion, Cause: "", Endpoint: k.at(), Sends: int(o.Sends), Duration: o.Duration,
+	}
+	if k.trouble != nil {
+		a.Cause = k.cause
+	}
+	return a
 }
 
 // answered classifies a response.

@@ -25,7 +25,7 @@ func TestStatusesAreClassified(t *testing.T) {
 	is := is.New(t)
 	k := newCall(t, Config{})
 	for code := 100; code < 1000; code++ {
-		o := k.answered(&attempt{}, &http.Response{StatusCode: code})
+		o := k.answered(&attempt{seen: &evidence{}}, &http.Response{StatusCode: code})
 		transient := slices.Contains([]int{408, 429}, code) || code >= 500 && code != 501 && code != 505
 		is.Equal(o.Transient, transient) // worth a retry
 		want := Processed
@@ -89,7 +89,7 @@ func TestDialingIsToldByType(t *testing.T) {
 // newCall is a call of a pipeline that is configured as far as the test cares.
 func newCall(t *testing.T, c Config) *call {
 	t.Helper()
-	req, err := http.NewRequest("POST", "http://x.test", nil)
+	req, err := http.NewRequestWithContext(t.Context(), "POST", "http://x.test", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,6 @@ func newCall(t *testing.T, c Config) *call {
 	return &call{
 		Pipeline: &Pipeline{Config: c, lasting: &lasting{}},
 		req:      req,
-		ctx:      t.Context(),
 		state:    &State{Clock: clock, Epoch: clock.Now()},
 	}
 }
@@ -155,16 +154,16 @@ func TestFailuresAreClassifiedByFacts(t *testing.T) {
 			is := is.New(t)
 			k := newCall(t, Config{})
 			k.traces = !row.silent
-			ctx, cancel := context.WithCancel(k.ctx)
+			ctx, cancel := context.WithCancel(k.ctx())
 			defer cancel()
-			k.ctx = ctx
+			k.req = k.req.WithContext(ctx)
 			body := io.Reader(strings.NewReader("order"))
 			if row.own != nil {
 				body = io.MultiReader(strings.NewReader(row.body), iotest.ErrReader(row.own))
 			}
 			k.req.Body, k.req.ContentLength = io.NopCloser(body), 5
-			k.body.init(k.req, true, 10)
-			a := &attempt{sent: k.body.reader(), limit: row.limit}
+			k.body = sourceOf(k.req, true, 10)
+			a := &attempt{seen: &evidence{}, sent: k.body.reader(), limit: row.limit}
 			_, _ = io.ReadFull(a.sent, make([]byte, len(row.body)))
 			if row.own != nil {
 				_, err := a.sent.Read(make([]byte, 1))
@@ -190,6 +189,10 @@ func TestFailuresAreClassifiedByFacts(t *testing.T) {
 			is.Equal(o.Transient, row.transient)
 			is.Equal(o.health, row.health)
 			_, err := a.sent.Read(make([]byte, 1))
+			if len(row.body) == 5 {
+				is.Equal(err, io.EOF) // there is no more
+				return
+			}
 			is.Equal(err, errSealed) // and what was not handed out never will be
 		})
 	}

@@ -13,7 +13,7 @@ import (
 func (k *call) awaitClient() {
 	const enough = 20 * time.Millisecond
 	cancelled := k.req.Cancel //nolint:staticcheck // deprecated, but http.Client sets it
-	if cancelled == nil || !errors.Is(k.ctx.Err(), context.DeadlineExceeded) {
+	if cancelled == nil || !errors.Is(k.ctx().Err(), context.DeadlineExceeded) {
 		return
 	}
 	timer := time.NewTimer(enough) //nolint:forbidigo // the timer that is waited for is on the real clock, too

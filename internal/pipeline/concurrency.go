@@ -41,6 +41,7 @@ func (k *call) enter() error {
 			limit.Release()
 		}
 	}()
+	defer k.tick()
 	timer := k.expiry()
 	defer timer.Stop()
 	select {
@@ -50,8 +51,8 @@ func (k *call) enter() error {
 		return err
 	case <-timer.Chan():
 		return k.Errors.TimedOut(LimitTotal, k.Total, nil)
-	case <-k.ctx.Done():
-	case <-k.quit:
+	case <-k.ctx().Done():
+	case <-k.leaving(k):
 	case <-k.req.Cancel: //nolint:staticcheck // deprecated, but net/http still honours it
 	}
 	return k.interrupted(nil)

@@ -21,6 +21,10 @@ type Config struct {
 	Errors Errors
 	// Listen returns who is told of a call with this context, nil if nobody is; itself nil, nobody ever is.
 	Listen func(context.Context) func(Event)
+	// Start is told of a request that is about to be sent, which is the attempt's own but for its header, of its endpoint,
+	// and of how many the call has sent before. It returns the context to send it with, and who is told what came of it:
+	// nil if something panicked. Itself nil, nobody is told.
+	Start func(r *http.Request, endpoint string, before int) (context.Context, func(*Attempt))
 
 	Total             time.Duration
 	TotalIncludesBody bool

@@ -16,6 +16,14 @@ type quote struct {
 	charge atomic.Pointer[charge] // of the last attempt
 }
 
+// A toll is what a call notes about the rate limit.
+type toll struct {
+	quote  *quote  // what the caller says that it costs
+	costs  int64   // what an attempt takes
+	priced bool    // costs is worked out
+	charge *charge // what the last one has taken
+}
+
 // A charge is what an attempt has taken from its rate limit.
 type charge struct {
 	state *State
@@ -55,7 +63,7 @@ func (k *call) cost() int64 {
 		return k.costs
 	}
 	k.priced = true
-	if q, _ := k.ctx.Value(costKey{}).(*quote); q != nil {
+	if q, _ := k.ctx().Value(costKey{}).(*quote); q != nil {
 		k.quote, k.costs = q, q.tokens
 	} else if f := k.Rate.Cost; f != nil {
 		r, done := k.glimpse()
@@ -70,7 +78,7 @@ func (k *call) cost() int64 {
 // glimpse is the caller's request with a copy of its body to look at, as far as
 // that can be had without taking it from the attempts.
 func (k *call) glimpse() (r *http.Request, done func()) {
-	r = k.req.WithContext(k.ctx)
+	r = k.req.WithContext(k.ctx())
 	r.Header = k.header
 	body := k.body.glimpse()
 	if body != http.NoBody {
@@ -96,7 +104,7 @@ func (c *copied) Close() error {
 
 // charged notes that an attempt has taken tokens.
 func (k *call) charged(tokens int64) {
-	k.charge = &charge{state: k.state, lane: k.lane}
+	k.charge = &charge{state: k.state, lane: k.lane()}
 	k.charge.taken.Store(tokens)
 	if k.quote != nil {
 		k.charge.prior = k.quote.charge.Swap(k.charge)
@@ -105,7 +113,7 @@ func (k *call) charged(tokens int64) {
 
 // refund gives back what an attempt has taken that was not sent.
 func (k *call) refund(now time.Duration) {
-	k.lane.Rate.Return(now, k.charge.taken.Swap(0))
+	k.lane().Rate.Return(now, k.charge.taken.Swap(0))
 	if k.quote != nil {
 		k.quote.charge.CompareAndSwap(k.charge, k.charge.prior)
 	}
@@ -117,7 +125,7 @@ func (k *call) refund(now time.Duration) {
 // ends where no more can be kept.
 func (s *source) glimpse() io.ReadCloser {
 	switch {
-	case s.orig == nil:
+	case s == nil:
 	case s.again != nil:
 		if body, err := s.again(); err == nil && body != nil {
 			return body

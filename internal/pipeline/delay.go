@@ -8,10 +8,32 @@ import (
 	"github.com/cenkalti/backoff/v5"
 )
 
+// trouble is what a call notes once something has gone wrong.
+type trouble struct {
+	delays backoff.BackOff // nil until a retry asks for one
+	cause  string          // of the last answer; "" unless it was looked for
+	hint   time.Duration   // what that asks for where it isn't usual; hinted: it does
+	hinted bool
+}
+
+func (k *call) troubled() *trouble {
+	if k.trouble == nil {
+		k.trouble = &trouble{}
+	}
+	return k.trouble
+}
+
+// calm forgets what the attempt before has met.
+func (k *call) calm() {
+	if k.trouble != nil {
+		k.cause, k.hint, k.hinted = "", 0, false
+	}
+}
+
 // delay is how long to wait before the next attempt, and whether the server asked
 // for it. The backoff moves on also when the server's word replaces it.
 func (k *call) delay() (d time.Duration, asked bool) {
-	if k.delays == nil {
+	if k.troubled().delays == nil {
 		k.delays = k.Retry.Backoff()
 	}
 	d = k.delays.NextBackOff()

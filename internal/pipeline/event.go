@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"net/http"
 	"time"
 
 	"github.com/a-seed-e0941262/resilient/internal/gate"
@@ -30,10 +31,34 @@ func (k *call) emit(e Event) {
 	k.tell(e)
 }
 
+// The functions that tell of what every attempt and call does are not to be inlined:
+// an Event is large, and would be on the stack all the time that the transport waits.
+
+//go:noinline
+func (k *call) attempted(kind Kind) { k.emit(Event{Kind: kind, Attempt: k.lastAttempt()}) }
+
+//go:noinline
+func (k *call) redispatched() {
+	failed := k.lastAttempt()
+	k.last = outcome{} // of which nothing stands if the rest panics
+	k.emit(Event{Kind: Redispatched, Attempt: failed})
+}
+
+//go:noinline
+func (k *call) done(resp *http.Response, err error) {
+	k.emit(Event{
+		Kind: CallDone, Attempts: int(k.sent), Duration: k.since(k.start),
+		Attempt: Attempt{Request: k.req, Response: resp, Err: err},
+	})
+}
+
 // changed tells of a breaker's transition, if it is one.
 func (k *call) changed(t gate.Transition) {
+	if !t.Changed() {
+		return
+	}
 	e := Event{Kind: BreakerChanged, Change: t, Endpoint: k.at()} // by the time it is told, the call may be elsewhere
-	k.lane.Tell(t, func() { k.emit(e) })
+	k.lane().Tell(t, func() { k.emit(e) })
 }
 
 // reject counts and tells of a refusal and returns its error.

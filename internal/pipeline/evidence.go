@@ -11,14 +11,15 @@ import (
 // evidence is what the transport's trace tells about an attempt. Its hooks may
 // run on other goroutines, and over HTTP/2 after RoundTrip has returned.
 type evidence struct {
-	asked  atomic.Bool  // for a connection
-	got    atomic.Int32 // connections
-	sends  atomic.Int32 // requests that a server may have, no matter whether whole
-	reused atomic.Bool  // the last connection had been used before
-	whole  atomic.Bool  // it speaks HTTP/1, and net/http's own transport says when it has the headers out
-	halted atomic.Bool  // the transport was stopped from sending the request once more
-	halt   func()       // ends the attempt; nil: the base is not net/http's own, and several sends are its affair
-	http1  bool         // what is not encrypted is HTTP/1 for certain
+	asked   atomic.Bool  // for a connection
+	got     atomic.Int32 // connections
+	headers atomic.Int32 // that were written, as far as it was told
+	sends   atomic.Int32 // requests that a server may have, no matter whether whole
+	reused  atomic.Bool  // the last connection had been used before
+	whole   atomic.Bool  // it speaks HTTP/1, and net/http's own transport says when it has the headers out
+	halted  atomic.Bool  // the transport was stopped from sending the request once more
+	own     bool         // the base is net/http's own transport; several sends of another are its own affair
+	http1   bool         // what is not encrypted is HTTP/1 for certain
 }
 
 // errResent is the cause with which an attempt is ended that the transport
@@ -30,31 +31,20 @@ var errResent = errors.New("resilient: the transport keeps sending the request a
 // through all pooled connections, which may be many.
 const maxSends = 2
 
-// trace counts sends. Over HTTP/1 a request is sent when its headers are in the
-// connection's buffer, which net/http tells before it flushes that and before the
-// attempt or its next send goes on: without the hook, nothing complete can have
+// connected and wrote count sends. Over HTTP/1 a request is sent when its headers are
+// in the connection's buffer, which net/http tells before it flushes that and before
+// the attempt or its next send goes on: without the hook, nothing complete can have
 // been written. Over HTTP/2 the writer is not waited for, so there it counts that a
 // connection was obtained.
-func (e *evidence) trace() *httptrace.ClientTrace {
-	return &httptrace.ClientTrace{
-		GetConn: func(string) { e.asked.Store(true) },
-		GotConn: e.connected,
-		WroteHeaders: func() {
-			if e.whole.Load() {
-				e.sends.Add(1)
-			}
-		},
-	}
-}
-
-func (e *evidence) connected(c httptrace.GotConnInfo) {
+func (g *gear) connected(c httptrace.GotConnInfo) {
+	e := &g.seen
 	e.reused.Store(c.Reused)
 	e.got.Add(1)
-	whole := e.halt != nil && !e.http2(c.Conn)
+	whole := e.own && !e.http2(c.Conn)
 	e.whole.Store(whole)
-	if e.halt != nil && e.sends.Load() >= maxSends {
+	if e.own && e.sends.Load() >= maxSends {
 		e.halted.Store(true)
-		e.halt() // before it writes, an HTTP/2 connection looks at the context
+		g.attempt.cancel(errResent) // before it writes, an HTTP/2 connection looks at the context
 		if whole {
 			_ = c.Conn.Close() // one of HTTP/1 does not, but it is nobody else's
 		}
@@ -64,6 +54,17 @@ func (e *evidence) connected(c httptrace.GotConnInfo) {
 		e.sends.Add(1)
 	}
 }
+
+func (e *evidence) wrote() {
+	if e.whole.Load() {
+		e.sends.Add(1)
+	}
+	e.headers.Add(1)
+}
+
+// settled reports that no hook is left to be called, once net/http's own transport
+// has returned: only headers are told of by another goroutine, once a connection.
+func (e *evidence) settled() bool { return e.headers.Load() == e.got.Load() }
 
 func (e *evidence) http2(c net.Conn) bool {
 	if t, ok := c.(interface{ ConnectionState() tls.ConnectionState }); ok {
@@ -79,16 +80,16 @@ func (e *evidence) unsent() bool { return e.asked.Load() && e.count() == 0 }
 
 // count is how many requests the server may have, at most: 0 if certainly none,
 // and 1 for a transport that does not trace.
-func (e *evidence) count() int {
+func (e *evidence) count() int32 {
 	if !e.asked.Load() {
 		return 1
 	}
 	if e.halted.Load() {
 		return maxSends
 	}
-	return int(e.sends.Load())
+	return e.sends.Load()
 }
 
 // replayed reports whether net/http's own transport has sent the request again. A
 // base of another kind may have to ask several times, to log in for instance.
-func (e *evidence) replayed() bool { return e.halt != nil && e.count() > 1 }
+func (e *evidence) replayed() bool { return e.own && e.count() > 1 }

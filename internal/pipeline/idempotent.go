@@ -26,7 +26,7 @@ func (k *call) idempotent() bool {
 		http.MethodPut, http.MethodDelete, "QUERY":
 		return true
 	}
-	return hasKey(k.header) || k.ctx.Value(replayableKey{}) != nil
+	return hasKey(k.header) || k.ctx().Value(replayableKey{}) != nil
 }
 
 func hasKey(h http.Header) bool {

@@ -11,17 +11,17 @@ import (
 // judge looks into an error answer for its cause, which may be another than its
 // status says: a 429 may be a spent account, which no retry mends.
 func (k *call) judge(a *attempt, resp *http.Response) {
-	k.hint, k.hinted = 0, false
 	if !k.Causes || resp.StatusCode < http.StatusBadRequest {
 		return
 	}
 	head := k.peek(a, resp)
+	k.tick()
 	cause := quota.Classify(resp.StatusCode, resp.Header, head)
 	transient := cause.Transient()
 	if retry, said := quota.ShouldRetry(resp.Header); said {
 		transient = retry
 	}
-	k.last.Cause = cause.String()
+	k.troubled().cause = cause.String()
 	k.last.final = k.last.Transient && !transient
 	k.last.Transient = transient
 	k.last.health = k.healthOf(cause)
@@ -56,6 +56,9 @@ func (k *call) askedFor() (time.Duration, bool) {
 	if d, ok := retryAfter(k.last.Response.Header, k.Clock.Now()); ok {
 		return d, true
 	}
+	if k.trouble == nil {
+		return 0, false
+	}
 	return k.hint, k.hinted
 }
 
@@ -70,6 +73,6 @@ func (k *call) heed(h http.Header) {
 		left = limits.Tokens
 	}
 	if left.HasRemaining {
-		k.lane.Rate.Lower(k.state.Now(), left.Remaining)
+		k.lane().Rate.Lower(k.state.Now(), left.Remaining)
 	}
 }

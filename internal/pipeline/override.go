@@ -27,11 +27,11 @@ func boundAttempt(d time.Duration) stage {
 	return func(next handler) handler {
 		return func(k *call) (*http.Response, error) {
 			d := d
-			if own, ok := k.ctx.Value(attemptTimeoutKey{}).(time.Duration); ok {
+			if own, ok := k.ctx().Value(attemptTimeoutKey{}).(time.Duration); ok {
 				d = own
 			}
 			if d > 0 {
-				k.until[LimitAttempt] = deadline{at: k.state.Now() + d, allowed: d}
+				k.until[LimitAttempt] = deadline{at: k.now + d, allowed: d}
 			}
 			return next(k)
 		}

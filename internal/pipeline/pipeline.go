@@ -3,6 +3,7 @@ package pipeline
 import (
 	"net/http"
 	"slices"
+	"sync"
 )
 
 // A handler performs a call. It returns a response or an error, never both.
@@ -16,6 +17,7 @@ type stage func(next handler) handler
 type Pipeline struct {
 	Config
 	handle handler
+	gears  sync.Pool
 	*lasting
 	// traces says that the base reports to httptrace before all that may pass, so
 	// that its silence means something. That is known of net/http's own only:

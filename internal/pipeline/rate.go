@@ -15,12 +15,16 @@ func limitRate(c RateConfig) stage {
 	}
 	return func(next handler) handler {
 		return func(k *call) (*http.Response, error) {
+			if k.toll == nil {
+				k.toll = &toll{}
+			}
 			if c.PerCall && k.charge != nil {
 				return next(k)
 			}
 			if err := k.take(); err != nil {
 				return nil, err
 			}
+			k.tick()
 			sent := k.sent
 			defer func() { // also if it panics
 				if k.sent == sent || k.unsent() {
@@ -45,9 +49,9 @@ func (k *call) take() error {
 	if tokens < 0 {
 		return k.Errors.NegativeCost(tokens)
 	}
-	switch grant, wait := k.lane.Rate.Take(k.state.Now(), tokens, k.patience()); grant {
+	switch grant, wait := k.lane().Rate.Take(k.state.Now(), tokens, k.patience()); grant {
 	case gate.TooLarge:
-		return k.reject(GateRate, 0, k.Errors.TooLarge(tokens, k.lane.Rate.State(k.state.Now()).Burst))
+		return k.reject(GateRate, 0, k.Errors.TooLarge(tokens, k.lane().Rate.State(k.state.Now()).Burst))
 	case gate.TooSoon:
 		return k.turnAway(GateRate, wait)
 	default:
@@ -71,7 +75,7 @@ func (k *call) standBy(wait time.Duration) error {
 // patience is the longest wait for tokens: none while another endpoint may have
 // some, and none that ends after the caller's time.
 func (k *call) patience() time.Duration {
-	if k.hurried {
+	if k.routing != nil && k.hurried {
 		return 0
 	}
 	d := k.Rate.Wait

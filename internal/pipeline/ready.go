@@ -15,7 +15,7 @@ const forever = time.Duration(math.MaxInt64)
 // caller keeps the response that there is, which would be gone by then.
 func (k *call) soonest() (time.Duration, Reason) {
 	if k.endpoint == nil {
-		return k.readyIn(k.lane)
+		return k.readyIn(k.lane())
 	}
 	asked, best, why := false, forever, ReasonCircuitOpen
 	for i := range k.places() {
@@ -68,7 +68,7 @@ func (k *call) dryFor(l *Lane) time.Duration {
 // if there is neither.
 func (k *call) timeLeft() (left time.Duration, ok bool) {
 	left, ok = k.remaining()
-	if at, has := k.ctx.Deadline(); has {
+	if at, has := k.ctx().Deadline(); has {
 		d := at.Sub(k.Clock.Now())
 		if !ok || d < left {
 			left, ok = d, true

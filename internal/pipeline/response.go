@@ -16,6 +16,7 @@ type responseBody struct {
 	eof     bool   // it was read to its end; belongs to the one who reads
 	idled   bool   // BodyIdle has cut it; likewise
 	usage   *usage // nil: nobody reads along
+	watched bool   // somebody does, or there is a BodyIdle
 	closing sync.Once
 	failure error       // of closing it
 	held    atomic.Bool // the end of the body is the end of the call
@@ -39,7 +40,6 @@ type closeWriter interface{ CloseWrite() error }
 
 // own makes the response the attempt's, and puts the body under watch.
 func (a *attempt) own(k *call, resp *http.Response) {
-	a.resp = resp
 	resp.Request = k.req
 	if resp.Body == nil {
 		resp.Body = http.NoBody
@@ -51,6 +51,7 @@ func (a *attempt) own(k *call, resp *http.Response) {
 		return
 	}
 	a.body = &responseBody{ReadCloser: resp.Body, call: k, attempt: a, usage: k.usageOf(resp)}
+	a.body.watched = k.BodyIdle > 0 || a.body.usage != nil
 	resp.Body = a.body.shape(resp.StatusCode)
 }
 
@@ -74,38 +75,51 @@ func (b *responseBody) Read(p []byte) (int, error) {
 	if b.eof {
 		return 0, io.EOF
 	}
-	idle := b.watch()
-	n, err := b.ReadCloser.Read(p)
-	b.idled = !idle.stop() || b.idled // whatever was before, it is stopped
-	b.usage.read(p[:n])
+	var n int
+	var err error
+	if b.watched {
+		n, err = b.watch(p)
+	} else {
+		n, err = b.ReadCloser.Read(p)
+	}
+	if err == nil {
+		return n, nil
+	}
+	return n, b.failed(err)
+}
+
+// failed is what a Read returns when the body has ended, or can't be read.
+func (b *responseBody) failed(err error) error {
 	if err == io.EOF {
 		b.eof = true
 		b.usage.settle(true)
 		_ = b.close() // for the caller to see when he closes it
 	}
-	if err != nil {
-		err = b.explain(err)
-		b.end()
-	}
-	if err != nil && err != io.EOF {
+	err = b.explain(err)
+	b.end()
+	if err != io.EOF {
 		b.call.awaitClient()
 	}
-	return n, err
+	return err
 }
 
-// watch bounds how long one Read may wait for bytes. A caller that is slow to
-// read is not held against the server.
-func (b *responseBody) watch() *alarm {
-	if b.call.BodyIdle == 0 {
-		return nil
+// watch is a Read that may only wait so long for bytes, and whose bytes are looked
+// at. A caller that is slow to read is not held against the server.
+func (b *responseBody) watch(p []byte) (int, error) {
+	var idle *alarm
+	if b.call.BodyIdle > 0 {
+		idle = setAlarm(b.call.Clock, b.call.BodyIdle, func() { b.attempt.cancel(reached(LimitBodyIdle)) })
 	}
-	return setAlarm(b.call.Clock, b.call.BodyIdle, func() { b.attempt.cancel(reached(LimitBodyIdle)) })
+	n, err := b.ReadCloser.Read(p)
+	b.idled = !idle.stop() || b.idled // whatever was before, it is stopped
+	b.usage.read(p[:n])
+	return n, err
 }
 
 // explain is err, or the error of the limit on time that cut the body.
 func (b *responseBody) explain(err error) error {
 	switch a := b.attempt; {
-	case err == io.EOF || b.call.ctx.Err() != nil:
+	case err == io.EOF || b.call.ctx().Err() != nil:
 		return err
 	case b.idled:
 		return b.call.Errors.TimedOut(LimitBodyIdle, b.call.BodyIdle, err)

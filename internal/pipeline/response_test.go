@@ -52,8 +52,7 @@ func answeredCall(t *testing.T, body io.ReadCloser) (k *call, resp *http.Respons
 	k.state.Limit = gate.NewLimit(1, 0)
 	k.state.Limit.Enter()
 	k.permit = true
-	k.attempt = &attempt{}
-	_, k.attempt.cancel = context.WithCancelCause(k.ctx)
+	k.attempt = &attempt{seen: &evidence{}}
 	resp = &http.Response{StatusCode: 200, Body: body}
 	k.attempt.own(k, resp)
 	k.last = k.answered(k.attempt, resp)
@@ -123,9 +122,9 @@ func TestErrorOfABodyIsExplained(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			is := is.New(t)
 			k, _, _ := answeredCall(t, &countedBody{Reader: strings.NewReader("x")})
-			ctx, cancel := context.WithCancel(k.ctx)
+			ctx, cancel := context.WithCancel(k.ctx())
 			defer cancel()
-			k.ctx = ctx
+			k.req = k.req.WithContext(ctx)
 			if row.left {
 				cancel()
 			}

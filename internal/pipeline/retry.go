@@ -50,7 +50,7 @@ func (k *call) again(retries int) (time.Duration, bool) {
 	if k.nested() {
 		return k.deny(ReasonNested)
 	}
-	if k.ctx.Value(noRetriesKey{}) != nil {
+	if k.ctx().Value(noRetriesKey{}) != nil {
 		return k.deny(ReasonDisabled)
 	}
 	if retries >= k.Retry.Max {
@@ -77,13 +77,13 @@ func (k *call) again(retries int) (time.Duration, bool) {
 	if k.Retry.Budget && !k.state.Budget.Retry(k.state.Now()) {
 		return k.deny(ReasonBudget)
 	}
-	k.emit(Event{Kind: RetryScheduled, Attempt: k.last.Attempt, Delay: delay, RetryAfter: asked})
+	k.emit(Event{Kind: RetryScheduled, Attempt: k.lastAttempt(), Delay: delay, RetryAfter: asked})
 	return delay, true
 }
 
 func (k *call) deny(r Reason) (time.Duration, bool) {
 	k.state.denied[r].Add(1)
-	k.emit(Event{Kind: RetryDenied, Attempt: k.last.Attempt, Reason: r})
+	k.emit(Event{Kind: RetryDenied, Attempt: k.lastAttempt(), Reason: r})
 	return 0, false
 }
 
@@ -93,7 +93,7 @@ func (k *call) worth() bool {
 		return false
 	}
 	if k.Retry.If != nil {
-		return k.Retry.If(k.last.Attempt)
+		return k.Retry.If(k.lastAttempt())
 	}
 	return k.last.Transient
 }
@@ -130,14 +130,15 @@ func (k *call) fits(delay time.Duration) bool {
 // wait lets the delay pass. A caller who leaves ends it, and so does the total
 // timeout, if reading the old response took so long that the delay no longer fits.
 func (k *call) wait(delay time.Duration) error {
+	defer k.tick()
 	delay = k.within(delay)
 	if delay > 0 {
 		t := k.Clock.NewTimer(delay)
 		defer t.Stop()
 		select {
 		case <-t.Chan():
-		case <-k.ctx.Done():
-		case <-k.quit:
+		case <-k.ctx().Done():
+		case <-k.leaving(k):
 		case <-k.req.Cancel: //nolint:staticcheck // deprecated, but net/http still honours it
 		}
 	}

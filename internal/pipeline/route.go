@@ -33,14 +33,12 @@ type router struct {
 
 // routing is what a call notes about endpoints.
 type routing struct {
-	endpoint *Endpoint // of the attempt; nil: there are none
-	begun    bool
-	turn     int      // where the call begins
-	stickTo  string   // key of what has to stay; "" is nothing
-	home     int      // the endpoint that it has to stay with; -1: any
-	tried    uint64   // a bit for each endpoint that the call was sent to
-	hurried  bool     // another endpoint may serve the attempt at once
-	refused  *refusal // why the last one that was asked does not
+	turn    int      // where the call begins
+	stickTo string   // key of what has to stay; "" is nothing
+	home    int      // the endpoint that it has to stay with; -1: any
+	tried   uint64   // a bit for each endpoint that the call was sent to
+	hurried bool     // another endpoint may serve the attempt at once
+	refused *refusal // why the last one that was asked does not
 }
 
 // A refusal is why an endpoint does not serve an attempt.
@@ -122,10 +120,10 @@ func (k *call) strays() bool {
 
 // setOut decides once where the call begins.
 func (k *call) setOut() {
-	if k.begun {
+	if k.routing != nil {
 		return
 	}
-	k.begun, k.home = true, -1
+	k.routing = &routing{home: -1}
 	if !k.Route.First {
 		k.turn = int((k.begins.Add(1) - 1) % uint64(len(k.Route.Turns)))
 	}
@@ -171,8 +169,8 @@ func (k *call) places() func(func(int) bool) {
 // visit has an endpoint serve the attempt. If it does not, k.refused says why.
 func (k *call) visit(i int, next handler) (*http.Response, error) {
 	e := &k.Route.Endpoints[i]
-	k.endpoint, k.lane, k.refused = e, e.Lane, nil
-	if left := e.Lane.Throttle.Until(k.state.Now()); left > 0 {
+	k.endpoint, k.refused = e, nil
+	if left := e.Lane.Throttle.Until(k.tick()); left > 0 {
 		return nil, k.turnAway(GateThrottle, left)
 	}
 	sent := k.sent
@@ -215,10 +213,10 @@ func (k *call) learn() {
 	case resp == nil:
 	case resp.StatusCode == http.StatusTooManyRequests, resp.StatusCode == http.StatusServiceUnavailable:
 		if d, ok := k.askedFor(); ok && k.heeds() {
-			k.lane.Throttle.Extend(k.state.Now(), min(d, tooFar))
+			k.lane().Throttle.Extend(k.state.Now(), min(d, tooFar))
 		}
 	case k.stickTo != "" && resp.StatusCode < http.StatusBadRequest:
-		k.homes.set(k.stickTo, k.lane)
+		k.homes.set(k.stickTo, k.lane())
 	}
 }
 

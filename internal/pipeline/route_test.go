@@ -70,8 +70,7 @@ func TestPlacesAreTriedOnceBeforeAnyTwice(t *testing.T) {
 	is := is.New(t)
 	var visited []string
 	p := between(t, MaxEndpoints, &visited)
-	k := &call{Pipeline: p}
-	k.begun, k.home, k.turn = true, -1, 60
+	k := &call{Pipeline: p, routing: &routing{home: -1, turn: 60}}
 	for n := range 3 * MaxEndpoints {
 		first := -1
 		for i := range k.places() {
@@ -90,8 +89,7 @@ func TestPlacesYieldEachEndpointOnce(t *testing.T) {
 	p.Route.Turns = []int{0, 1, 0, 2, 0, 3} // with weights
 	for tried := range uint64(1 << 4) {
 		for turn := range p.Route.Turns {
-			k := &call{Pipeline: p}
-			k.begun, k.home, k.turn, k.tried = true, -1, turn, tried
+			k := &call{Pipeline: p, routing: &routing{home: -1, turn: turn, tried: tried}}
 			var seen []int
 			again := false
 			for i := range k.places() {

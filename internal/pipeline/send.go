@@ -8,24 +8,30 @@ func send(base http.RoundTripper) handler {
 		a := k.newAttempt()
 		k.sent++
 		if k.sent == 1 && k.Retry.Budget {
-			k.state.Budget.Request(k.state.Now())
+			k.state.Budget.Request(k.now)
 		}
 		resp, err := k.dispatch(a, base)
 		if err != nil && k.stale() {
 			k.spare = true
-			failed := k.last.Attempt
-			k.last = outcome{} // of which nothing stands if the rest panics
-			k.emit(Event{Kind: Redispatched, Attempt: failed})
+			k.redispatched()
+			k.tick()
 			resp, err = k.dispatch(k.newAttempt(), base)
 		}
-		k.emit(Event{Kind: AttemptDone, Attempt: k.last.Attempt})
+		if k.tell != nil {
+			k.attempted(AttemptDone)
+			k.tick()
+		}
 		return resp, err
 	}
 }
 
 // dispatch sends the request once and concludes from what came of it.
 func (k *call) dispatch(a *attempt, base http.RoundTripper) (*http.Response, error) {
-	resp, err := base.RoundTrip(a.req)
+	k.calm()
+	k.announce(a)
+	k.trying.Store(&a.req)
+	resp, err := base.RoundTrip(&a.req)
+	k.tick()
 	silent := resp == nil && err == nil
 	switch {
 	case !a.alarm.stop():
@@ -40,13 +46,14 @@ func (k *call) dispatch(a *attempt, base http.RoundTripper) (*http.Response, err
 		if silent { // a transport that is broken stays so
 			k.last.Transient = false
 		}
-		a.resp = resp // net/http ignores a response beside an error, but it must not leak
-		a.abort()
+		k.report(a)
+		a.abort(resp) // net/http ignores a response beside an error, but it must not leak
 		k.resent(a)
 		return nil, err
 	}
 	k.last = k.answered(a, resp)
 	k.judge(a, resp)
+	k.report(a)
 	k.heed(resp.Header)
 	if k.endpoint != nil {
 		k.endpoint.translate(resp, a.req.URL, k.req.URL)
@@ -54,6 +61,7 @@ func (k *call) dispatch(a *attempt, base http.RoundTripper) (*http.Response, err
 	a.own(k, resp)
 	k.cover(a)
 	k.resent(a)
+	k.unequip(a)
 	return resp, nil
 }
 
@@ -66,7 +74,7 @@ func (k *call) resent(a *attempt) {
 	if k.Retry.Budget {
 		k.state.Budget.Charge(k.state.Now())
 	}
-	k.emit(Event{Kind: Replayed, Attempt: k.last.Attempt})
+	k.attempted(Replayed)
 }
 
 // cut is the error of an attempt that was ended by a limit on time. A caller
@@ -81,8 +89,11 @@ func (k *call) cut(a *attempt, err error) error {
 // cover makes the total timeout bound the response's body too, where that is
 // asked for. An upgraded connection is nobody's body.
 func (k *call) cover(a *attempt) {
+	if !k.TotalIncludesBody || a.body == nil || k.last.Response.StatusCode == http.StatusSwitchingProtocols {
+		return
+	}
 	left, ok := k.remaining()
-	if !ok || !k.TotalIncludesBody || a.body == nil || a.resp.StatusCode == http.StatusSwitchingProtocols {
+	if !ok {
 		return
 	}
 	a.limit = LimitTotal

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"sync/atomic"
 )
 
 // errSealed is what a transport gets that reads a request body after its
@@ -32,7 +33,7 @@ var errAnother = errors.New("resilient: the request body has been asked for and 
 // else by mu, which never is. A straggler's bytes go to the kept ones, where
 // the next attempt finds them, and not to the straggler: its reader is sealed.
 type source struct {
-	orig   io.ReadCloser // the caller's; nil: no body
+	orig   io.ReadCloser // the caller's
 	again  func() (io.ReadCloser, error)
 	length int64 // declared, if above 0
 	limit  int   // bytes kept at most
@@ -50,27 +51,35 @@ type source struct {
 	due    bool          // a further attempt has been promised the body
 	final  bool          // there will be no further attempt
 	closed bool          // orig is
+
+	first reader // in one, for most requests are sent once
 }
 
-func (s *source) init(req *http.Request, retries bool, limit int) {
+// sourceOf returns the source of a request's body, nil if it has none.
+func sourceOf(req *http.Request, retries bool, limit int) *source {
 	if req.Body == nil || req.Body == http.NoBody {
-		return
+		return nil
 	}
-	s.orig, s.again, s.length, s.limit = req.Body, req.GetBody, req.ContentLength, limit
+	s := &source{orig: req.Body, again: req.GetBody, length: req.ContentLength, limit: limit}
 	s.keeps = s.again == nil && retries && s.length <= int64(limit)
 	if s.keeps {
 		s.turn = make(chan struct{}, 1)
 	}
+	return s
 }
 
 // reader returns the body of the next attempt, or nil if there is none.
 func (s *source) reader() *reader {
-	if s.orig == nil {
+	if s == nil {
 		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := &reader{source: s}
+	r := &s.first
+	if r.source != nil {
+		r = &reader{}
+	}
+	r.source = s
 	switch {
 	case s.keeps:
 		s.open++
@@ -85,7 +94,7 @@ func (s *source) reader() *reader {
 // ready. A transport that answered early may still be reading; from here on
 // everything is kept, so that the answer stays true until its reader is sealed.
 func (s *source) rewind() bool {
-	if s.orig == nil || s.next != nil {
+	if s == nil || s.next != nil {
 		return true
 	}
 	if s.again == nil {
@@ -104,7 +113,7 @@ func (s *source) rewind() bool {
 
 // finish says that no further attempt will come.
 func (s *source) finish() {
-	if s.orig == nil {
+	if s == nil {
 		return
 	}
 	s.mu.Lock()
@@ -139,7 +148,8 @@ func (s *source) close() error {
 // A reader is the request body of one attempt.
 type reader struct {
 	source *source
-	own    io.ReadCloser // nil: the caller's body
+	own    io.ReadCloser         // nil: the caller's body
+	last   atomic.Pointer[alarm] // for a transport that does not return when its time is over
 
 	// Under source.mu:
 	off    int   // how far into the kept bytes
@@ -158,10 +168,13 @@ func (r *reader) Read(p []byte) (int, error) {
 	}
 	s.mu.Lock()
 	r.asked = true
-	sealed := r.sealed || r.closed
+	var refused error
+	if r.sealed || r.closed {
+		refused = r.refusal()
+	}
 	s.mu.Unlock()
-	if sealed {
-		return 0, errSealed
+	if refused != nil {
+		return 0, refused
 	}
 	body := r.own
 	if body == nil {
@@ -198,7 +211,7 @@ func (s *source) replay(r *reader, p []byte) (n int, err error, ok bool) {
 	defer s.mu.Unlock()
 	switch {
 	case r.sealed || r.closed:
-		return 0, errSealed, true
+		return 0, r.refusal(), true
 	case r.off < len(s.kept):
 		n, err = r.took(copy(p, s.kept[r.off:]), nil)
 		return n, err, true
@@ -222,10 +235,21 @@ func (s *source) keep(b []byte, straggler bool) {
 	}
 }
 
+// refusal is what a reader says that is sealed or closed. Of a body of declared length
+// net/http reads once more when it has all, to see that there is no more. A server
+// may have answered by then: told of the end, the connection can be used again.
+// Neither n nor length changes any more.
+func (r *reader) refusal() error {
+	if length := r.source.length; length > 0 && r.n == length {
+		return io.EOF
+	}
+	return errSealed
+}
+
 // took notes what a Read hands out; source.mu is held.
 func (r *reader) took(n int, err error) (int, error) {
 	if r.sealed {
-		return 0, errSealed
+		return 0, r.refusal()
 	}
 	r.off += n
 	r.n += int64(n)
@@ -305,6 +329,13 @@ func (r *reader) seal() {
 	r.sealed = true
 	r.source.mu.Unlock()
 	_ = r.Close() // a transport may forget to
+}
+
+// relax stops the last alarm, if there is one.
+func (r *reader) relax() {
+	if r != nil {
+		r.last.Load().stop()
+	}
 }
 
 // ended reports whether r is sealed.

@@ -24,9 +24,7 @@ type countedBody struct {
 func (b *countedBody) Close() error { b.closes.Add(1); return nil }
 
 func newSource(body io.ReadCloser, length int64, limit int) *source {
-	s := &source{}
-	s.init(&http.Request{Body: body, ContentLength: length}, true, limit)
-	return s
+	return sourceOf(&http.Request{Body: body, ContentLength: length}, true, limit)
 }
 
 func TestNoBodyStaysNoBody(t *testing.T) {
@@ -105,12 +103,11 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 func TestSealedReaderHandsOutNothing(t *testing.T) {
 	for _, keeps := range []bool{true, false} {
 		is := is.New(t)
-		s := &source{}
 		req := &http.Request{Body: io.NopCloser(strings.NewReader("abc")), ContentLength: 3}
 		if !keeps {
 			req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("abc")), nil }
 		}
-		s.init(req, true, 10)
+		s := sourceOf(req, true, 10)
 		r := s.reader()
 		_, _ = r.Read(make([]byte, 1))
 		r.seal()
@@ -131,8 +128,7 @@ func TestGetBodyGivesEachAttemptItsOwn(t *testing.T) {
 		return b, nil
 	}
 	body, _ := fresh()
-	s := &source{}
-	s.init(&http.Request{Body: body, GetBody: fresh, ContentLength: 3}, true, 0)
+	s := sourceOf(&http.Request{Body: body, GetBody: fresh, ContentLength: 3}, true, 0)
 	for range 3 {
 		r := s.reader()
 		b, _ := io.ReadAll(r)
@@ -151,8 +147,7 @@ func TestGetBodyGivesEachAttemptItsOwn(t *testing.T) {
 func TestGetBodyThatFailsMeansNoFurtherAttempt(t *testing.T) {
 	is := is.New(t)
 	body := &countedBody{Reader: strings.NewReader("abc")}
-	s := &source{}
-	s.init(&http.Request{Body: body, GetBody: func() (io.ReadCloser, error) { return nil, errors.New("gone") }}, true, 0)
+	s := sourceOf(&http.Request{Body: body, GetBody: func() (io.ReadCloser, error) { return nil, errors.New("gone") }}, true, 0)
 	s.reader().seal()
 	is.True(!s.rewind())
 	s.finish()
@@ -273,4 +268,26 @@ func TestBodyIsNotGivenUpUnderTheNextAttempt(t *testing.T) {
 	is.True(!s.rewind())                   // for good
 	s.finish()
 	is.Equal(body.closes.Load(), int32(1))
+}
+
+// A server may answer before net/http has looked whether the body ends where it was said to: its connection is not to be
+// given up for that.
+func TestBodyThatWasSentWholeEndsThoughItIsSealed(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		is := is.New(t)
+		s := newSource(io.NopCloser(strings.NewReader("order")), 5, 10)
+		if again {
+			s.again, s.keeps = func() (io.ReadCloser, error) { return nil, errAnother }, false
+		}
+		r := s.reader()
+		_, err := io.ReadFull(r, make([]byte, 5))
+		is.NoErr(err)
+		r.seal()
+		_, err = r.Read(make([]byte, 1))
+		is.Equal(err, io.EOF) // there is no more
+		complete, err := r.whole()
+		is.NoErr(err)
+		is.True(complete)
+		s.finish()
+	}
 }
