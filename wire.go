@@ -32,6 +32,7 @@ func pipelineConfig(d *draft, pool *shared) pipeline.Config {
 		Pool:              pool,
 		Errors:            words{d.name},
 		Listen:            listen(d.name, d.observers),
+		Start:             nil, // nobody is told of beginnings yet
 		Total:             d.Timeout.Total,
 		TotalIncludesBody: d.Timeout.TotalIncludesBody,
 		Attempt:           d.Timeout.PerAttempt,
