@@ -32,7 +32,7 @@ func (x exchange) certain(p protocol) bool {
 		return false
 	}
 	return !slices.ContainsFunc(x.Answers, func(a answer) bool {
-		return a.uncertain(p, q.Body) || a.Aborts && !a.halfway(q.Method) || x.Caller.Leaves != "" && a.refusable()
+		return a.uncertain(p, q) || a.Aborts && !a.halfway(q.Method) || x.Caller.Leaves != "" && a.refusable()
 	})
 }
 
@@ -62,11 +62,12 @@ func (a answer) broken() bool {
 }
 
 // uncertain is an answer that comes before the whole of a body that does not go out at once.
-func (a answer) uncertain(p protocol, b body) bool {
+func (a answer) uncertain(p protocol, q request) bool {
+	b := q.Body
 	if a.broken() && (a.Pieces > 0 || a.Reads == "last" || a.Trailers != nil || a.Surprise || a.Size > 2000) {
 		return true // is the end of the body seen before it fails?
 	}
-	early := a.Reads != "" && b.Kind != "" && b.Kind != "NoBody"
+	early := a.Reads != "" && b.Kind != "" && (b.Kind != "NoBody" || q.Trailer != nil)
 	switch {
 	case !early:
 		return false
