@@ -27,7 +27,7 @@ func AtMostOnce(t TB, s *Server) {
 	t.Helper()
 	ledger := newLedger(s.journal.settle())
 	for _, c := range ledger.calls() {
-		call, key := Ledger{*c, ledger.named}, (*c)[0].Key
+		call, key := ledger.only(*c), (*c)[0].Key
 		for _, name := range call.names(ledger.matters) {
 			if n := call.Effects(name, key); n > 1 {
 				t.Errorf("httptestx: %s happened %s%s, want at most 1 (%s)\n%s%s",
@@ -52,7 +52,7 @@ func ExactlyOnce(t TB, s *Server, name, key string) {
 	if n == 1 {
 		return
 	}
-	call := Ledger{ledger.of(key), ledger.named}
+	call := ledger.only(ledger.of(key))
 	help := ledger.known(key)
 	switch {
 	case n > 1 && key == "":

@@ -45,21 +45,28 @@ func (l Ledger) why(i int) string {
 		switch {
 		case x.identity() != z.identity():
 			continue
-		case z.Sent == SentNothing && x.resends(z):
-			return fmt.Sprintf("%s; %s, on %s", known, x.resentWords(z), x.connWords(z))
+		case l.again[x.Seq] == z.Seq:
+			return fmt.Sprintf("%s; on %s; %s", known, x.connWords(z), x.resentWords(z))
 		}
 		y = z // the last of its kind
 	}
 	return fmt.Sprintf("%s; sent by the client on %s, %s", known, x.connWords(y), x.afterWords(y))
 }
 
-// resentWords says how sure it is that net/http has repeated y. An attempt
-// header is proof, the rest a strong hint.
+// resentWords says how sure it is that net/http has repeated y. That a client counts the attempts of a
+// call, and these have one number, is proof.
 func (x *Exchange) resentWords(y *Exchange) string {
-	if x.Attempt != "" {
+	if x.Attempt != "" && x.Key != "" {
 		return fmt.Sprintf("same attempt as #%d, so net/http sent it again", y.Seq)
 	}
-	return fmt.Sprintf("equal to #%d, which got no answer, so probably net/http sent it again", y.Seq)
+	why := "ended without an answer on a used connection"
+	switch {
+	case y.End == EndRefused:
+		why = "was refused"
+	case y.Stream != 0:
+		why = "was reset with PROTOCOL_ERROR"
+	}
+	return fmt.Sprintf("same as #%d, which %s, so net/http may have sent it again", y.Seq, why)
 }
 
 func (x *Exchange) connWords(y *Exchange) string {
@@ -111,7 +118,7 @@ func hint(key string) string {
 
 // known says what the ledger has instead of an effect that did not happen.
 func (l Ledger) known(key string) string {
-	of := Ledger{l.of(key), l.named}
+	of := l.only(l.of(key))
 	if len(of.exchanges) == 0 {
 		if keys := l.Keys(); len(keys) > 0 {
 			return fmt.Sprintf("\n  keys that arrived: %s", list(keys))

@@ -26,8 +26,12 @@ type entryKey struct{}
 // all requests without one. A Ledger is a snapshot.
 type Ledger struct {
 	exchanges []Exchange
-	named     bool // only what was given to Effect counts
+	named     bool        // only what was given to Effect counts
+	again     map[int]int // what net/http may have sent again; see resends
 }
+
+// only is the ledger with some of its exchanges.
+func (l Ledger) only(list []Exchange) Ledger { return Ledger{list, l.named, l.again} }
 
 // Ledger returns what the requests did so far.
 func (s *Server) Ledger() Ledger {
@@ -36,7 +40,7 @@ func (s *Server) Ledger() Ledger {
 
 func newLedger(list []Exchange) Ledger {
 	named := slices.ContainsFunc(list, func(x Exchange) bool { return len(x.effects) > 0 })
-	return Ledger{list, named}
+	return Ledger{list, named, resends(list)}
 }
 
 // Keys returns the idempotency keys in order of their first arrival.
@@ -96,31 +100,6 @@ func (l Ledger) count(key string, f func(Exchange) bool) int {
 	return n
 }
 
-// Resent returns the exchanges that net/http, and not the client above it,
-// has sent again. It does that by itself when a connection it had used before ends
-// without a byte of the answer, for safe methods and for any request with an
-// idempotency key.
-//
-// With [WithAttemptHeader] that is an equal request with the same attempt.
-// Without it, it is an equal request that comes on another connection,
-// after an unanswered one on a used connection: a retry of the client under test
-// can look the same.
-func (l Ledger) Resent() []Exchange {
-	var resent []Exchange
-	unanswered := make(map[identity][]*Exchange)
-	for i := range l.exchanges {
-		x := &l.exchanges[i]
-		id := x.identity()
-		if slices.ContainsFunc(unanswered[id], x.resends) {
-			resent = append(resent, *x)
-		}
-		if x.Sent == SentNothing {
-			unanswered[id] = append(unanswered[id], x)
-		}
-	}
-	return resent
-}
-
 // of returns the exchanges with the key.
 func (l Ledger) of(key string) []Exchange {
 	var list []Exchange
@@ -167,15 +146,6 @@ func (x *Exchange) sameBody(y *Exchange) bool {
 	}
 	n := min(len(x.Body), len(y.Body))
 	return bytes.Equal(x.Body[:n], y.Body[:n])
-}
-
-// resends reports whether x is net/http's repetition of y, an earlier exchange of
-// the same identity that had not been answered.
-func (x *Exchange) resends(y *Exchange) bool {
-	if x.Conn == y.Conn || x.Attempt != y.Attempt || !x.sameBody(y) {
-		return false
-	}
-	return x.Attempt != "" || y.ConnSeq > 1
 }
 
 // call is the exchanges that serve one call of the client, in order of arrival.

@@ -131,37 +131,6 @@ func TestReplayByNetHTTPShows(t *testing.T) {
 	}
 }
 
-func TestReplayIsCertainWithAnAttemptHeader(t *testing.T) {
-	for _, tt := range []struct {
-		name     string
-		attempts [2]string
-		warm     bool
-		want     int
-	}{
-		{"the same attempt", [2]string{"1", "1"}, false, 1},
-		{"another attempt on a fresh connection", [2]string{"1", "2"}, false, 0},
-		{"another attempt after a used connection", [2]string{"1", "2"}, true, 0},
-		{"no attempt, fresh connection", [2]string{"", ""}, false, 0},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			is := is.New(t)
-			srv := httptestx.NewServer(t, place, httptestx.WithAttemptHeader("X-Attempt"))
-			srv.On("POST /orders").Script(httptestx.LostResponse)
-			if tt.warm {
-				send(srv, "GET", "/warm", "", "")
-			}
-			for _, attempt := range tt.attempts {
-				req, _ := http.NewRequest("POST", srv.URL+"/orders", io.NopCloser(strings.NewReader("{}")))
-				req.Header.Set("X-Attempt", attempt)
-				if resp, err := srv.Client().Do(req); err == nil {
-					resp.Body.Close()
-				}
-			}
-			is.Equal(len(srv.Ledger().Resent()), tt.want) // what net/http repeated
-		})
-	}
-}
-
 // TestAtMostOnceWithoutKeys tells calls apart by what the client was told.
 func TestAtMostOnceWithoutKeys(t *testing.T) {
 	for _, tt := range []struct {

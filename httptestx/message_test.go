@@ -46,16 +46,42 @@ func TestAtMostOnceSaysThatNetHTTPHasSentAgain(t *testing.T) {
 	is.New(t).Equal(got, golden(`
 httptestx: POST /charges happened 2 times for key "k-171", want at most 1 (seed 0x51f3, by WithSeed: a rerun is the same)
   #2  +0s  conn 1.2  h1  POST /charges key=k-171 attempt=1  handle reset*  handled; nothing sent; reset
-  #3  +0s  conn 2.1  h1  POST /charges key=k-171 attempt=1  handle         handled; sent: 201, 6 bytes; answered  <- again: same key; same attempt as #2, so net/http sent it again, on another connection
+  #3  +0s  conn 2.1  h1  POST /charges key=k-171 attempt=1  handle         handled; sent: 201, 6 bytes; answered  <- again: same key; on another connection; same attempt as #2, so net/http sent it again
   On("POST /charges").Per("X-Attempt").Script: 2 of 2 plans used
   The handler acted again for a key that it had seen. If it is to know its keys, wrap it in Idempotent;
   if it knows them, let it call Effect where it acts.
 httptestx: POST /charges happened 2 times for key "k-17", want at most 1 (seed 0x51f3, by WithSeed: a rerun is the same)
   #5  +0s  conn 2.3  h1  POST /charges key=k-17  handle reset*  handled; nothing sent; reset
-  #6  +0s  conn 3.1  h1  POST /charges key=k-17  handle         handled; sent: 201, 6 bytes; answered  <- again: same key; equal to #5, which got no answer, so probably net/http sent it again, on another connection
+  #6  +0s  conn 3.1  h1  POST /charges key=k-17  handle         handled; sent: 201, 6 bytes; answered  <- again: same key; on another connection; same as #5, which ended without an answer on a used connection, so net/http may have sent it again
   On("POST /charges").Per("X-Attempt").Script: 2 of 2 plans used
   The handler acted again for a key that it had seen. If it is to know its keys, wrap it in Idempotent;
   if it knows them, let it call Effect where it acts.`)) // not the client under test
+}
+
+// TestAtMostOnceSaysWhyNetHTTPMayHaveSentAgainOnHTTP2: the first two acted, and said that they did not, or
+// that it was the client's mistake.
+func TestAtMostOnceSaysWhyNetHTTPMayHaveSentAgainOnHTTP2(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ft := newFakeT(t)
+		var p http.Protocols
+		p.SetUnencryptedHTTP2(true)
+		srv := httptestx.NewServer(ft, place, httptestx.WithSeed(0x51f3), httptestx.WithProtocols(p), httptestx.Dishonest())
+		srv.On("/").Script(
+			httptestx.Plan(httptestx.Handle, httptestx.RefuseStream),
+			httptestx.Plan(httptestx.Handle, httptestx.ResetStream(httptestx.ErrCodeProtocol)),
+		)
+		send(srv, "POST", "/charges", "", "{}")
+		httptestx.AtMostOnce(ft, srv)
+		is.New(t).Equal(ft.report(), golden(`
+httptestx: POST /charges happened 3 times without a key, want at most 1 (seed 0x51f3, by WithSeed: a rerun is the same)
+  #1  +0s  conn 1.1  h2 stream 1  POST /charges  handle refusestream*                 handled; nothing sent; refused
+  #2  +0s  conn 1.2  h2 stream 3  POST /charges  handle resetstream(PROTOCOL_ERROR)*  handled; nothing sent; reset           <- again: no key; on the same connection; same as #1, which was refused, so net/http may have sent it again
+  #3  +1s  conn 2.1  h2 stream 1  POST /charges  handle                               handled; sent: 201, 6 bytes; answered  <- again: no key; on another connection; same as #2, which was reset with PROTOCOL_ERROR, so net/http may have sent it again
+  On("/").Script: 2 of 2 plans used
+  The requests are equal, and none had been answered with success when the next arrived.
+  If they are separate calls, tell them apart by a key; see WithKeyHeader.`)) // not the client, which has sent one
+		ft.end()
+	})
 }
 
 func TestAtMostOnceSaysWhatTheClientKnewWhenItSentAgain(t *testing.T) {

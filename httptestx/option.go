@@ -44,8 +44,8 @@ func WithKeyHeader(name string) Option {
 }
 
 // WithAttemptHeader names a request header in which the client under test
-// counts its attempts. With it [Ledger.Resent] knows for certain what
-// net/http has sent again by itself.
+// counts its attempts. The time-line shows it, and where a key arrives twice with one number, a
+// failure knows for certain that net/http has sent it again by itself; see [Ledger.Resent].
 func WithAttemptHeader(name string) Option {
 	return func(s *settings) { s.attemptHeader = name }
 }
