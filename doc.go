@@ -33,25 +33,52 @@
 // # The order
 //
 // Outermost first: total timeout, concurrency limit, retry with its budget,
-// circuit breaker, attempt timeout, transport. So a call holds one place however
-// often it is retried, the breaker sees every attempt, and waits count towards
-// the total.
+// endpoints, rate limit, circuit breaker, attempt timeout, transport. So a call
+// holds one permit however often it is retried, the breaker sees every attempt,
+// and waits count towards the total. A strategy that is off costs nothing.
+//
+// The strategies, with the methods of [Builder] and their settings:
+//
+//	Timeout      TimeoutPolicy      bounds a call, each attempt, and a body that stands still
+//	Concurrency  ConcurrencyPolicy  bounds the calls under way
+//	Retry        RetryPolicy        repeats what may pass, after a backoff or Retry-After
+//	Budget       BudgetPolicy       bounds retries to a share of the calls
+//	Idempotency  IdempotencyPolicy  repeats a POST only if it was certainly not processed
+//	Endpoints    EndpointPolicy     spreads attempts over several places
+//	RateLimit    RateLimitPolicy    bounds what is sent over time
+//	Breaker      BreakerPolicy      stops asking what keeps failing
+//
+// [Config] has all of them as a value. Settings may also come from a document, with
+// [Builder.JSON], and change while clients are in use, with [Registry.Apply].
 //
 // # Shared state
 //
-// Clients of one name share the concurrency limit, the budget and the breaker,
-// in a [Registry]. With [Builder.PerAuthority] each host has its own; that is
-// what a client for many hosts wants. [Registry.Snapshot] shows it all.
+// Clients of one name share the concurrency limit, the budget, the breaker and the
+// rate limit, in a [Registry]. With [Builder.PerAuthority] each host has its own;
+// that is what a client for many hosts wants. [Registry.Snapshot] shows it all.
+//
+// # Single calls
+//
+// A context changes what holds for the calls made with it: [Replayable],
+// [WithoutRetries], [WithAttemptTimeout], [WithCost]. [WithReport] writes down what
+// became of them.
+//
+// # What is not HTTP
+//
+// [Builder.BuildPipeline] and [Execute] run a function with the same strategies and
+// the same shared state.
 //
 // # Errors
 //
 // All are found with [errors.Is] and [errors.As] through the [*url.Error] of the client.
 //
-//	ErrCircuitOpen       not sent: the breaker is open      wait for RejectedError.RetryAfter, or answer without
-//	ErrConcurrencyLimit  not sent: too many calls under way shed load, or raise Permits
-//	ErrAttemptTimeout    the last attempt had no answer     it may have been processed
-//	ErrTotalTimeout      the call had no answer in time     it may have been processed
-//	ErrBodyIdle          from reading the body: it stalled  what was read is not all
+//	ErrCircuitOpen       not sent: the breaker is open        wait for RejectedError.RetryAfter, or answer without
+//	ErrConcurrencyLimit  not sent: too many calls under way   shed load, or raise Permits
+//	ErrRateLimited       not sent: too few tokens             wait for RejectedError.RetryAfter
+//	ErrNoEndpoint        not sent: each endpoint refuses      wait for RejectedError.RetryAfter, or answer without
+//	ErrAttemptTimeout    the last attempt had no answer       it may have been processed
+//	ErrTotalTimeout      the call had no answer in time       it may have been processed
+//	ErrBodyIdle          from reading the body: it stalled    what was read is not all
 //	*RejectedError       says which gate refused, and until when
 //	*ConfigError         from Build: a setting, its rule, and the way out
 //
