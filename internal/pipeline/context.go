@@ -70,31 +70,44 @@ func (c *attemptContext) Value(key any) any {
 	case traceKey:
 		return c.trace()
 	}
+	return c.values().Value(key)
+}
+
+// values is the context that has them. Until the attempt has ended it may be the caller's
+// own, of which a context also asks by Value why it has ended.
+func (c *attemptContext) values() context.Context {
 	c.mu.Lock()
-	live := c.live
-	c.mu.Unlock()
-	if live == nil {
-		live = c.call.ctx()
+	defer c.mu.Unlock()
+	if c.live == nil && !c.over {
+		return c.call.ctx()
 	}
-	return live.Value(key)
+	return c.make()
 }
 
 func (c *attemptContext) made() context.Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.live == nil {
+	return c.make()
+}
+
+// make makes the context that can end, if there is none; mu is held. Once the attempt is
+// over, what becomes of the caller's is not its affair any more.
+func (c *attemptContext) make() context.Context {
+	switch {
+	case c.live != nil:
+	case c.over:
+		c.live, c.end = context.WithCancelCause(context.WithoutCancel(c.call.ctx()))
+		c.end(nil)
+	default:
 		c.live, c.end = context.WithCancelCause(c.call.ctx())
-		if c.over {
-			c.end(nil)
-		}
 	}
 	return c.live
 }
 
-// cancel ends the context, as a CancelCauseFunc does.
+// cancel ends the context, as a CancelCauseFunc does: if the caller's has not done so.
 func (c *attemptContext) cancel(cause error) {
-	if cause != nil {
-		c.made() // somebody may ask for it
+	if cause != nil || c.call.ctx().Err() != nil {
+		c.made() // somebody may ask why it has ended
 	}
 	c.mu.Lock()
 	end := c.end

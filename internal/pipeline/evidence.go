@@ -12,6 +12,7 @@ import (
 // run on other goroutines, and over HTTP/2 after RoundTrip has returned.
 type evidence struct {
 	asked   atomic.Bool  // for a connection
+	awaited atomic.Int32 // connections that were asked for and not got
 	got     atomic.Int32 // connections
 	headers atomic.Int32 // that were written, as far as it was told
 	sends   atomic.Int32 // requests that a server may have, no matter whether whole
@@ -42,6 +43,10 @@ func (g *gear) connected(c httptrace.GotConnInfo) {
 	e.got.Add(1)
 	whole := e.own && !e.http2(c.Conn)
 	e.whole.Store(whole)
+	e.awaited.Add(-1)
+	if !whole && c.Reused {
+		e.awaited.Add(-1) // for one of HTTP/2 that is there already, net/http asks twice
+	}
 	if e.own && e.sends.Load() >= maxSends {
 		e.halted.Store(true)
 		g.attempt.cancel(errResent) // before it writes, an HTTP/2 connection looks at the context
@@ -55,6 +60,11 @@ func (g *gear) connected(c httptrace.GotConnInfo) {
 	}
 }
 
+func (e *evidence) ask() {
+	e.asked.Store(true)
+	e.awaited.Add(1)
+}
+
 func (e *evidence) wrote() {
 	if e.whole.Load() {
 		e.sends.Add(1)
@@ -63,8 +73,12 @@ func (e *evidence) wrote() {
 }
 
 // settled reports that no hook is left to be called, once net/http's own transport
-// has returned: only headers are told of by another goroutine, once a connection.
-func (e *evidence) settled() bool { return e.headers.Load() == e.got.Load() }
+// has returned: only headers are told of by another goroutine, once a connection. A
+// connection that is still awaited is that of another request, which somebody sends with
+// the context of this one to get it a connection: for a proxy's token, say.
+func (e *evidence) settled() bool {
+	return e.awaited.Load() == 0 && e.headers.Load() == e.got.Load()
+}
 
 func (e *evidence) http2(c net.Conn) bool {
 	if t, ok := c.(interface{ ConnectionState() tls.ConnectionState }); ok {

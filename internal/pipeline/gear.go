@@ -23,7 +23,8 @@ import (
 //   - Nobody has got the trace; or net/http's own transport has, to which a trace is
 //     nothing once its hooks were called. It calls GetConn and GotConn before its
 //     RoundTrip returns, and WroteHeaders once for each connection that it got, and all
-//     of these calls were seen. Over HTTP/2 that one may come late: then the gear goes
+//     of these calls were seen. Over HTTP/2 that one may come late, and a request that
+//     a dialler sends with the same context may still be on its way: then the gear goes
 //     to the garbage, as it does after every failure.
 //
 // Whoever asks the attempt's context for a trace afterwards gets none of the gear's.
@@ -42,7 +43,7 @@ func newGear() *gear {
 	g := &gear{}
 	g.ring = func() { g.alarm.ring(g.expire) }
 	g.trace = httptrace.ClientTrace{
-		GetConn:      func(string) { g.seen.asked.Store(true) },
+		GetConn:      func(string) { g.seen.ask() },
 		GotConn:      func(c httptrace.GotConnInfo) { g.connected(c) },
 		WroteHeaders: func() { g.seen.wrote() },
 	}
