@@ -159,7 +159,7 @@ func (d *document) bytes(e element) []byte {
 func (d *document) malformation(e element) Malformation {
 	name := d.words(e)
 	var names []string
-	for kind := StatusLine; kind <= Garbage; kind++ {
+	for kind := StatusLine; kind <= HugeFrame; kind++ {
 		if kind.String() == name {
 			return kind
 		}

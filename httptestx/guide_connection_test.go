@@ -45,15 +45,17 @@ func TestGuideHTTP2(t *testing.T) {
 	srv.On("/refused").First(1).Do(httptestx.RefuseStream) // not processed, and the client is told so
 	srv.On("/reset").Do(httptestx.Handle, httptestx.ResetStream(httptestx.ErrCodeInternal))
 	srv.On("/away").Do(httptestx.GoAway(httptestx.ErrCodeNo, httptestx.IncludingThis), httptestx.Handle)
+	srv.On("/broken").Do(httptestx.Malformed(httptestx.BadHPACK)) // and HugeFrame
 
 	is := is.New(t)
 	is.Equal(fetch(srv, "/refused"), "200 hello") // net/http sends it again by itself
 	is.Equal(fetch(srv, "/reset"), "stream error: stream ID 5; INTERNAL_ERROR; received from peer")
 	is.Equal(fetch(srv, "/away"), "200 hello") // the last on this connection
+	is.Equal(fetch(srv, "/broken"), "connection error: COMPRESSION_ERROR")
 	is.Equal(fetch(srv, "/next"), "200 hello")
 	is.Equal(records(srv), []string{
 		"1.1 /refused not handled, refused", "1.3 /refused handled, answered", "1.5 /reset handled, reset",
-		"1.7 /away handled, answered", "2.1 /next handled, answered",
+		"1.7 /away handled, answered", "2.1 /broken not handled, closed", "3.1 /next handled, answered",
 	}) // connection and stream, and the truth
 }
 

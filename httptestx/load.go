@@ -90,6 +90,8 @@ func (s *Server) impossible(plan []Step) (at int, err error) {
 			why = "the server is in cleartext"
 		case st == RefuseStream && !protocols.UnencryptedHTTP2():
 			why = "the server speaks HTTP/1 only, in which nothing says that a request was not processed"
+		case st.breaksFrame() && !protocols.UnencryptedHTTP2():
+			why = "the server speaks HTTP/1 only, whose responses are text, not frames"
 		case st.raw() && !protocols.HTTP1():
 			why = "the server speaks HTTP/2 only, whose responses are frames, not text"
 		}

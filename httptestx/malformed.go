@@ -12,7 +12,8 @@ import (
 // Malformation is what is wrong with the answer of [Malformed].
 type Malformation uint8
 
-// The malformations of an answer. All but Gzip are of HTTP/1 only.
+// The malformations of an answer: Gzip is for every protocol, BadHPACK and HugeFrame are for HTTP/2 only, and
+// the others for HTTP/1 only.
 const (
 	StatusLine    Malformation = iota + 1 // a status code that is no number
 	Header                                // a header line without a colon
@@ -20,11 +21,13 @@ const (
 	Chunk                                 // half of the body in a good chunk, then a chunk size that is no number
 	Gzip                                  // a compressed body that is whole, but fails its checksum
 	Garbage                               // a line that is no HTTP at all
+	BadHPACK                              // headers that cannot be decompressed (RFC 7541, section 6.1): COMPRESSION_ERROR
+	HugeFrame                             // a frame that is larger than any client allows by itself (RFC 9113, section 4.2)
 )
 
 // String returns the malformation as the time-line shows it: "statusline".
 func (m Malformation) String() string {
-	names := [...]string{"invalid", "statusline", "header", "contentlength", "chunk", "gzip", "garbage"}
+	names := [...]string{"invalid", "statusline", "header", "contentlength", "chunk", "gzip", "garbage", "badhpack", "hugeframe"}
 	if int(m) >= len(names) {
 		return names[0]
 	}
@@ -38,11 +41,14 @@ func (m Malformation) String() string {
 // After [Gzip] the plan goes on as after Status: the answer can be sent in parts, and the
 // connection lives on. (net/http's client reports the checksum when it has read
 // the whole body, if it asked for compression by itself; a client that did not sees the
-// compressed bytes.) All others take the connection as [SendRaw] does, with the
-// same steps that can follow; on HTTP/2 they fail the test. So do [Chunk] and Gzip for an
+// compressed bytes.) [BadHPACK] and [HugeFrame] end the plan, and the connection with all that is on it: the
+// frame is the last that is sent, and no client can go on behind it. All others take the connection as [SendRaw]
+// does, with the same steps that can follow.
+//
+// A malformation that the protocol of the request does not have fails the test. So do [Chunk] and Gzip for an
 // answer that has no body.
 func Malformed(kind Malformation) Step {
-	if kind < StatusLine || kind > Garbage {
+	if kind < StatusLine || kind > HugeFrame {
 		return invalid("malformed(%d): no such malformation", kind)
 	}
 	return Step{op: opMalformed, n: int64(kind)}
@@ -55,6 +61,9 @@ func (x *run) malformed(st Step) EndState {
 		}
 	}
 	kind := Malformation(st.n)
+	if kind.isFrame() {
+		return x.breakFrame(st, kind)
+	}
 	if (kind == Chunk || kind == Gzip) && (x.r.Method == http.MethodHead || !x.held.bodyAllowed()) {
 		return x.cannot(st, "the answer has no body")
 	}

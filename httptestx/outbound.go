@@ -170,6 +170,17 @@ func (o *outbound) sendGoAway(last uint32, code ErrCode) {
 	_ = o.send(appendFrame(nil, frameGoAway, 0, 0, payload))
 }
 
+// sendLast sends a frame that nothing follows, not even a GOAWAY.
+func (o *outbound) sendLast(frame []byte) {
+	o.shut()
+	o.writing.Lock()
+	defer o.writing.Unlock()
+	o.mu.Lock()
+	o.gone = true
+	o.mu.Unlock()
+	_, _ = o.w.Write(frame)
+}
+
 // shut drops what net/http will send from now on.
 func (o *outbound) shut() {
 	o.mu.Lock()

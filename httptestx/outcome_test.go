@@ -110,23 +110,25 @@ var place = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 // TestPlanInMemoryLooksTheSameInEveryRun also checks what the exchange says.
 func TestPlanInMemoryLooksTheSameInEveryRun(t *testing.T) {
 	for _, o := range outcomes {
-		t.Run(o.name, func(t *testing.T) {
-			for range 50 {
-				synctest.Test(t, func(t *testing.T) {
-					is := is.New(t)
-					srv := httptestx.NewServer(t, place)
-					srv.On("POST /orders").Do(o.plan...)
-					is.Equal(postOrder(t.Context(), srv), o.saw) // what the client sees
-					x := srv.Wait(1)[0]
-					is.Equal(x.Read, o.read)       // how much was read
-					is.Equal(x.Handled, o.handled) // whether the handler ran
-					is.Equal(x.Status, o.status)   // the status that was sent
-					is.Equal(x.Bytes, o.bytes)     // the bytes that were sent
-					is.Equal(x.Sent, o.sent)       // how much was sent
-					is.Equal(x.End, o.end)         // how it ended
-				})
-			}
-		})
+		for _, p := range wireProtocols[:2] {
+			t.Run(o.name+"/"+p.name, func(t *testing.T) {
+				for range map[bool]int{false: 50, true: 10}[p.tls] { // handshakes take their time
+					synctest.Test(t, func(t *testing.T) {
+						is := is.New(t)
+						srv := p.memory(t, place)
+						srv.On("POST /orders").Do(o.plan...)
+						is.Equal(postOrder(t.Context(), srv), o.saw) // what the client sees
+						x := srv.Wait(1)[0]
+						is.Equal(x.Read, o.read)       // how much was read
+						is.Equal(x.Handled, o.handled) // whether the handler ran
+						is.Equal(x.Status, o.status)   // the status that was sent
+						is.Equal(x.Bytes, o.bytes)     // the bytes that were sent
+						is.Equal(x.Sent, o.sent)       // how much was sent
+						is.Equal(x.End, o.end)         // how it ended
+					})
+				}
+			})
+		}
 	}
 }
 
@@ -137,18 +139,19 @@ func TestPlanOnLoopbackIsTheSameFault(t *testing.T) {
 		if strings.Contains(o.saw, "timeout") {
 			continue // see TestHangOnLoopbackEndsWhenTheClientLeaves
 		}
-		t.Run(o.name, func(t *testing.T) {
-			is := is.New(t)
-			srv := httptestx.NewServer(t, place)
-			srv.Start()
-			srv.On("POST /orders").Do(o.plan...)
-			is.Equal(lost.Replace(postOrder(t.Context(), srv)), lost.Replace(o.saw)) // what the client sees, up to the kernel's choice
-			x := srv.Wait(1)[0]
-			is.Equal(x.Read, o.read)       // how much was read
-			is.Equal(x.Handled, o.handled) // whether the handler ran
-			is.Equal(x.Sent, o.sent)       // how much was sent
-			is.Equal(x.End, o.end)         // how it ended
-		})
+		for _, p := range wireProtocols[:2] {
+			t.Run(o.name+"/"+p.name, func(t *testing.T) {
+				is := is.New(t)
+				srv := p.loopback(t, place)
+				srv.On("POST /orders").Do(o.plan...)
+				is.Equal(lost.Replace(postOrder(t.Context(), srv)), lost.Replace(o.saw)) // what the client sees, up to the kernel's choice
+				x := srv.Wait(1)[0]
+				is.Equal(x.Read, o.read)       // how much was read
+				is.Equal(x.Handled, o.handled) // whether the handler ran
+				is.Equal(x.Sent, o.sent)       // how much was sent
+				is.Equal(x.End, o.end)         // how it ended
+			})
+		}
 	}
 }
 
@@ -157,13 +160,14 @@ var lost = strings.NewReplacer("read: connection reset by peer", "lost", "unexpe
 
 func TestHangOnLoopbackEndsWhenTheClientLeaves(t *testing.T) {
 	for _, plan := range [][]httptestx.Step{httptestx.Stall, {httptestx.Read, httptestx.Hang}} {
-		is := is.New(t)
-		srv := httptestx.NewServer(t, place)
-		srv.Start()
-		ctx, cancel := context.WithCancel(t.Context())
-		srv.On("/").Where(func(*http.Request) bool { cancel(); return true }).Do(plan...)
-		is.Equal(postOrder(ctx, srv), "context canceled")     // the client left
-		is.Equal(srv.Wait(1)[0].End, httptestx.EndClientGone) // and that ended the exchange
+		for _, p := range wireProtocols {
+			is := is.New(t)
+			srv := p.loopback(t, place)
+			ctx, cancel := context.WithCancel(t.Context())
+			srv.On("/").Where(func(*http.Request) bool { cancel(); return true }).Do(plan...)
+			is.Equal(postOrder(ctx, srv), "context canceled")     // the client left
+			is.Equal(srv.Wait(1)[0].End, httptestx.EndClientGone) // and that ended the exchange
+		}
 	}
 }
 

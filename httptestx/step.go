@@ -197,13 +197,13 @@ func (s Step) String() string {
 
 // terminal reports whether nothing can follow s in a plan.
 func (s Step) terminal() bool {
-	return s.op == opReset || s.op == opClose || s.op == opHang || s.op == opResetStream || s.refuses()
+	return s.op == opReset || s.op == opClose || s.op == opHang || s.op == opResetStream || s.refuses() || s.breaksFrame()
 }
 
 // raw reports whether s takes the connection away from net/http, so that only
 // raw bytes can follow.
 func (s Step) raw() bool {
-	return s.op == opSendRaw || s.op == opMalformed && Malformation(s.n) != Gzip
+	return s.op == opSendRaw || s.op == opMalformed && Malformation(s.n) != Gzip && !s.breaksFrame()
 }
 
 // needsNoHTTP reports whether s can follow raw bytes.

@@ -42,6 +42,8 @@ var forms = map[string]Step{
 	`{"malformed":"chunk"}`:                     Malformed(Chunk),
 	`{"malformed":"gzip"}`:                      Malformed(Gzip),
 	`{"malformed":"garbage"}`:                   Malformed(Garbage),
+	`{"malformed":"badhpack"}`:                  Malformed(BadHPACK),
+	`{"malformed":"hugeframe"}`:                 Malformed(HugeFrame),
 	`{"resetstream":"CANCEL"}`:                  ResetStream(ErrCodeCancel),
 	`{"resetstream":4294967295}`:                ResetStream(math.MaxUint32),
 	`{"goaway":"NO_ERROR","last":"beforethis"}`: GoAway(ErrCodeNo, BeforeThis),
@@ -111,7 +113,7 @@ func anyStep(t *rapid.T) Step {
 		func() Step { return SendRaw(rapid.SliceOfN(rapid.Byte(), 1, -1).Draw(t, "raw")) },
 		func() Step { return SendRaw([]byte(rapid.StringN(1, -1, -1).Draw(t, "raw"))) },
 		func() Step { return Slow(n("bytes", 1, math.MaxInt), 1+d("every")/2) },
-		func() Step { return Malformed(Malformation(n("kind", int(StatusLine), int(Garbage)))) },
+		func() Step { return Malformed(Malformation(n("kind", int(StatusLine), int(HugeFrame)))) },
 		func() Step { return ResetStream(ErrCode(rapid.Uint32().Draw(t, "code"))) },
 		func() Step {
 			return GoAway(ErrCode(rapid.Uint32Max(20).Draw(t, "code")), rapid.SampledFrom([]Last{BeforeThis, IncludingThis}).Draw(t, "last"))
