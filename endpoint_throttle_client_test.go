@@ -22,6 +22,7 @@ func TestThrottledEndpointIsPassedOver(t *testing.T) {
 	for name, step := range map[string]httptestx.Step{
 		"429":               httptestx.Status(429, "Retry-After", "10"),
 		"503":               httptestx.Status(503, "Retry-After", "10"),
+		"529":               httptestx.Status(529, "Retry-After", "10"),
 		"in milliseconds":   httptestx.Status(429, "Retry-After-Ms", "10000"),
 		"of Azure":          httptestx.Status(429, "X-Ms-Retry-After-Ms", "10000"),
 		"as a date":         httptestx.Status(503, "Retry-After", "Sat, 01 Jan 2000 00:00:10 GMT"),

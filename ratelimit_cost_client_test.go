@@ -140,6 +140,34 @@ func TestCostReadsACopyOfTheBody(t *testing.T) {
 	}
 }
 
+// The GetBody of some SDKs gives no copy: it winds the one body back, which has no Close.
+func TestCostReadsABodyThatIsWoundBack(t *testing.T) {
+	t.Parallel()
+	var got []received
+	bubble(t, receiving(1, &got), func(w *world) {
+		is := is.New(w.T)
+		body := strings.NewReader("order")
+		r, _ := http.NewRequest("PUT", w.URL, io.NopCloser(body))
+		r.ContentLength = 5
+		r.GetBody = func() (io.ReadCloser, error) {
+			_, err := body.Seek(0, io.SeekStart)
+			return io.NopCloser(body), err
+		}
+		sees := ""
+		resp, err := w.client(metered(resilient.Burst(10), resilient.Cost(func(r *http.Request) int {
+			seen, _ := io.ReadAll(r.Body)
+			sees = string(seen)
+			return 1
+		})).Retry(resilient.MaxRetries(1), every(0))).Do(r)
+		is.NoErr(err)
+		read(w.T, resp)
+		is.Equal(sees, "order") // the function has read it
+		is.Equal(len(got), 2)
+		is.Equal(got[0].body, "order") // and the first attempt has sent it all the same
+		is.Equal(got[1].body, "order") // as the second has
+	})
+}
+
 // Whatever a function does to its copy, the request is as it was.
 func TestCostMayTreatItsCopyBadly(t *testing.T) {
 	t.Parallel()

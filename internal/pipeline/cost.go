@@ -128,7 +128,7 @@ func (s *source) glimpse() io.ReadCloser {
 	case s == nil:
 	case s.again != nil:
 		if body, err := s.again(); err == nil && body != nil {
-			return body
+			return &lent{ReadCloser: body, again: s.again}
 		}
 	case s.keeps:
 		r := s.reader()
@@ -139,4 +139,28 @@ func (s *source) glimpse() io.ReadCloser {
 		}{io.LimitReader(r, int64(s.limit)), r}
 	}
 	return http.NoBody
+}
+
+// A lent body may be the caller's own: the GetBody of some SDKs winds their one body back instead of copying it. Asked
+// once more, it does so for the attempt.
+type lent struct {
+	io.ReadCloser
+	again func() (io.ReadCloser, error)
+	read  bool
+}
+
+func (l *lent) Read(p []byte) (int, error) {
+	l.read = true
+	return l.ReadCloser.Read(p)
+}
+
+func (l *lent) Close() error {
+	err := l.ReadCloser.Close()
+	if !l.read {
+		return err
+	}
+	if body, again := l.again(); again == nil && body != nil {
+		_ = body.Close()
+	}
+	return err
 }

@@ -211,13 +211,19 @@ func (k *call) learn() {
 	resp := k.last.Response
 	switch {
 	case resp == nil:
-	case resp.StatusCode == http.StatusTooManyRequests, resp.StatusCode == http.StatusServiceUnavailable:
+	case busy(resp.StatusCode):
 		if d, ok := k.askedFor(); ok && k.heeds() {
 			k.lane().Throttle.Extend(k.state.Now(), min(d, tooFar))
 		}
 	case k.stickTo != "" && resp.StatusCode < http.StatusBadRequest:
 		k.homes.set(k.stickTo, k.lane())
 	}
+}
+
+// busy reports a status that speaks of the whole endpoint, and so does the time that comes with it. 529 is what AI services
+// send for 503.
+func busy(status int) bool {
+	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable || status == 529
 }
 
 // tooFar is as long as an endpoint may ask to be left alone: longer than any wait that
