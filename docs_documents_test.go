@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"runtime"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/a-seed-e0941262/resilient"
@@ -14,7 +16,7 @@ import (
 // The documents of the guides can be read: each is one of a client, or one of several by name.
 func TestDocsDocumentsAreAccepted(t *testing.T) {
 	found := 0
-	for _, path := range []string{"docs/guides/configuration.md"} {
+	for _, path := range []string{"docs/guides/configuration.md", "docs/guides/from-dotnet.md"} {
 		for _, s := range pageAt(t, path).snippets("json") {
 			found++
 			if err := accept([]byte(s)); err != nil {
@@ -45,4 +47,39 @@ func accept(document []byte) error {
 		return errors.Join(err, other)
 	}
 	return nil
+}
+
+// The guide for those who come from .NET has each setting of a section there in its document and in its table, with the
+// value that Standard has here.
+func TestDocsOfDotnetHaveEverySetting(t *testing.T) {
+	is := is.New(t)
+	p := pageAt(t, "docs/guides/from-dotnet.md")
+	var section map[string]any
+	is.NoErr(json.Unmarshal([]byte(p.snippets("json")[0]), &section)) // it is JSON
+	paths := pathsOf("", section)
+	for _, table := range p.tables() {
+		if table.header[0] != "in the section" {
+			continue
+		}
+		for _, row := range table.rows {
+			for path := range strings.SplitSeq(row[0], ", ") {
+				is.True(slices.Contains(paths, bare(path))) // it is in the document
+				paths = slices.DeleteFunc(paths, func(p string) bool { return p == bare(path) })
+			}
+			is.Equal(row[3], presetCells(t, bare(row[2]))[1]) // what Standard has
+		}
+	}
+	is.Equal(paths, []string{"RateLimiter.DefaultRateLimiterOptions.QueueProcessingOrder"}) // which has no choice
+}
+
+// pathsOf are the paths to all values in an object.
+func pathsOf(at string, object map[string]any) (paths []string) {
+	for key, value := range object {
+		if inner, ok := value.(map[string]any); ok {
+			paths = append(paths, pathsOf(at+key+".", inner)...)
+			continue
+		}
+		paths = append(paths, at+key)
+	}
+	return paths
 }

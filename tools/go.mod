@@ -2,7 +2,10 @@ module github.com/a-seed-e0941262/resilient/tools
 
 go 1.26.0
 
-tool github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+tool (
+	github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	github.com/golangci/misspell/cmd/misspell
+)
 
 require (
 	github.com/matryer/is v1.4.1
