@@ -2,6 +2,7 @@ package httptestx_test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -125,6 +126,21 @@ func TestGuideIdempotency(t *testing.T) {
 
 	is := is.New(t)
 	is.Equal(srv.Ledger().Replays("k-17"), 1) // the second got the first answer
+}
+
+func TestGuideConnectionsAreUsedAgain(t *testing.T) {
+	srv := httptestx.NewServer(t, hello)
+	for range 3 { // the client under test, in a loop
+		resp, err := srv.Client().Get(srv.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+	}
+	if n := srv.Connections(); n != 1 {
+		t.Errorf("%d connections for one client: is every body read and closed?", n)
+	}
 }
 
 func TestGuideExchanges(t *testing.T) {

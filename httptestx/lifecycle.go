@@ -95,6 +95,9 @@ func (s *Server) adopt(w wire) (net.Conn, error) {
 		return nil, net.ErrClosed
 	}
 	s.accepted++
+	if m, ok := w.(*memConn); ok {
+		m.id = s.accepted
+	}
 	c := &conn{wire: w, srv: s, id: s.accepted, plan: plan}
 	c.life, c.endLife = context.WithCancel(s.life)
 	if s.tls != nil {

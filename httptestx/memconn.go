@@ -29,6 +29,7 @@ type memConn struct {
 	peer          *memConn
 	gone          chan struct{} // closed when the peer has closed or reset
 	plan          []Step        // the server's; it is no matter of the network
+	id            int           // same: that of the connection, 0 if it was not accepted; guarded by the server's lock
 
 	in      bytes.Buffer // received, not yet read
 	finSent bool         // we have closed our direction

@@ -3,6 +3,7 @@ package httptestx
 import (
 	"context"
 	"net"
+	"slices"
 	"sync"
 )
 
@@ -20,6 +21,7 @@ type memListener struct {
 	mu      sync.Mutex
 	changed sync.Cond
 	queue   []*memConn // dialed, not yet accepted
+	held    []*memConn // that were dialed, and that the client may not have closed
 	dials   int
 	port    int
 	closed  bool
@@ -46,8 +48,35 @@ func (l *memListener) dial(ctx context.Context, plan []Step) (net.Conn, error) {
 	client, server := memPipe(&net.TCPAddr{IP: memClientIP, Port: 10000 + l.dials%50000}, l.Addr())
 	server.plan = plan
 	l.queue = append(l.queue, server)
+	l.hold(server)
 	l.changed.Signal()
 	return client, nil
+}
+
+// hold remembers a connection. Those that the client has closed are forgotten each time before their number
+// would double.
+func (l *memListener) hold(c *memConn) {
+	if len(l.held) == cap(l.held) {
+		l.held = slices.DeleteFunc(l.held, (*memConn).clientHasClosed)
+	}
+	l.held = append(l.held, c)
+}
+
+// stillHeld returns the connections that the client has not closed.
+func (l *memListener) stillHeld() []*memConn {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(l.held), (*memConn).clientHasClosed)
+}
+
+// clientHasClosed is asked of the server's end.
+func (c *memConn) clientHasClosed() bool {
+	select {
+	case <-c.gone:
+		return true
+	default:
+		return false
+	}
 }
 
 // Accept implements [net.Listener].

@@ -103,6 +103,7 @@ func NewServer(t TB, h http.Handler, opts ...Option) *Server {
 	t.Cleanup(func() {
 		s.Close()
 		s.report()
+		s.logUnclosed()
 	})
 	return s
 }
@@ -131,6 +132,14 @@ func (s *Server) DialContext(ctx context.Context, network, addr string) (net.Con
 	}
 	var d net.Dialer
 	return d.DialContext(ctx, ln.Addr().Network(), ln.Addr().String())
+}
+
+// Connections returns how many connections the server has accepted so far. That they were fewer than
+// requests says that the client has used them again, for which it must read each answer to its end, and close it.
+func (s *Server) Connections() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.accepted
 }
 
 // Exchanges returns what happened so far, in order of arrival.

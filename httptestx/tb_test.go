@@ -61,6 +61,13 @@ func (t *fakeT) report() string {
 	return strings.Join(t.messages, "\n")
 }
 
+// logged returns all that was logged so far.
+func (t *fakeT) logged() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.Join(t.logs, "\n")
+}
+
 // fatal returns the message with which f ends the test, "" if it does not.
 func fatal(f func()) (message string) {
 	defer func() {

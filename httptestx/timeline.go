@@ -121,9 +121,9 @@ func (x *Exchange) sentWords() string {
 	case x.Sent < SentHeaders:
 		return x.Sent.String()
 	case x.Status == 0:
-		return fmt.Sprintf("%v: %d bytes", x.Sent, x.Bytes)
+		return fmt.Sprintf("%v: %s", x.Sent, plural(int(x.Bytes), "byte"))
 	}
-	return fmt.Sprintf("%v: %d, %d bytes", x.Sent, x.Status, x.Bytes)
+	return fmt.Sprintf("%v: %d, %s", x.Sent, x.Status, plural(int(x.Bytes), "byte"))
 }
 
 // planString renders a plan with a star after step number at, none if at is -1,
