@@ -11,7 +11,7 @@ import (
 type timekeeper struct {
 	clockwork.Clock
 	mu     sync.Mutex
-	made   int
+	made   int // or set again
 	active map[*keptTimer]bool
 }
 
@@ -29,6 +29,11 @@ func (t *keptTimer) Stop() bool {
 	defer t.keeper.mu.Unlock()
 	delete(t.keeper.active, t)
 	return t.Timer.Stop()
+}
+
+func (t *keptTimer) Reset(d time.Duration) bool {
+	t.keeper.keep(t)
+	return t.Timer.Reset(d)
 }
 
 func (k *timekeeper) keep(t *keptTimer) *keptTimer {

@@ -115,6 +115,13 @@ func setAlarm(clock clockwork.Clock, d time.Duration, ring func()) *alarm {
 	return a
 }
 
+// again sets an alarm once more that was stopped in time.
+func (a *alarm) again(d time.Duration) {
+	a.quiet = false
+	a.state.Store(armed)
+	a.timer.Reset(d)
+}
+
 // ring is what the timer calls.
 func (a *alarm) ring(f func()) {
 	if a.state.CompareAndSwap(armed, rung) {

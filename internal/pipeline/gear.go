@@ -85,12 +85,10 @@ func (k *call) unequip(a *attempt) {
 // setAlarm sets the alarm for the end of the attempt's time.
 func (g *gear) setAlarm(clock clockwork.Clock, d time.Duration) *alarm {
 	g.set = true
-	g.alarm.quiet = false
-	g.alarm.state.Store(armed)
 	if g.alarm.timer == nil {
 		g.alarm.timer = clock.AfterFunc(d, g.ring)
 	} else {
-		g.alarm.timer.Reset(d)
+		g.alarm.again(d)
 	}
 	return &g.alarm
 }

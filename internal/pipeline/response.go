@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // A responseBody ends its attempt, and the call once it holds it, when the
@@ -14,7 +15,8 @@ type responseBody struct {
 	call    *call
 	attempt *attempt
 	eof     bool   // it was read to its end; belongs to the one who reads
-	idled   bool   // BodyIdle has cut it; likewise
+	idle    *alarm // of the last Read, while BodyIdle bounds it; likewise
+	idled   bool   // it has cut it; likewise
 	usage   *usage // nil: nobody reads along
 	watched bool   // somebody does, or there is a BodyIdle
 	closing sync.Once
@@ -106,14 +108,22 @@ func (b *responseBody) failed(err error) error {
 // watch is a Read that may only wait so long for bytes, and whose bytes are looked
 // at. A caller that is slow to read is not held against the server.
 func (b *responseBody) watch(p []byte) (int, error) {
-	var idle *alarm
-	if b.call.BodyIdle > 0 {
-		idle = setAlarm(b.call.Clock, b.call.BodyIdle, func() { b.attempt.cancel(reached(LimitBodyIdle)) })
+	if d := b.call.BodyIdle; d > 0 {
+		b.wake(d)
 	}
 	n, err := b.ReadCloser.Read(p)
-	b.idled = !idle.stop() || b.idled // whatever was before, it is stopped
+	b.idled = !b.idle.stop() || b.idled // whatever was before, it is stopped
 	b.usage.read(p[:n])
 	return n, err
+}
+
+// wake sets the alarm for a Read, the one of the Read before if that has been quiet.
+func (b *responseBody) wake(d time.Duration) {
+	if b.idle != nil && b.idle.quiet {
+		b.idle.again(d)
+		return
+	}
+	b.idle = setAlarm(b.call.Clock, d, func() { b.attempt.cancel(reached(LimitBodyIdle)) })
 }
 
 // explain is err, or the error of the limit on time that cut the body.

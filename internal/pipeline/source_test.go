@@ -291,3 +291,21 @@ func TestBodyThatWasSentWholeEndsThoughItIsSealed(t *testing.T) {
 		s.finish()
 	}
 }
+
+// A transport that has seen that there is more than was said must not be told that there is not.
+func TestBodyThatIsTooLongStaysSoThoughItIsSealed(t *testing.T) {
+	is := is.New(t)
+	for _, keep := range []bool{true, false} {
+		s := sourceOf(&http.Request{Body: io.NopCloser(strings.NewReader("order")), ContentLength: 3}, keep, 10)
+		r := s.reader()
+		_, err := io.ReadFull(r, make([]byte, 4)) // one to see whether it ends
+		is.NoErr(err)
+		r.seal()
+		_, err = r.Read(make([]byte, 1))
+		is.Equal(err, errSealed) // this is not the end
+		complete, err := r.whole()
+		is.True(complete)
+		is.Equal(err, errLength) // and it is known whose fault that is
+		s.finish()
+	}
+}
