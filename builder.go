@@ -266,7 +266,11 @@ func (b Builder) build() (*draft, *transport, error) {
 		return nil, nil, err
 	}
 	d.complete()
-	return d.registry.admit(b, d)
+	d, t, err := d.registry.admit(b, d)
+	if err == nil && d.telemetry != nil {
+		d.telemetry.show(d.registry)
+	}
+	return d, t, err
 }
 
 // edit returns a copy of b with one more edit. The slice is clipped, for a sibling with the same edits must not see it.

@@ -25,6 +25,7 @@ type draft struct {
 	registry  *Registry
 	clock     clockwork.Clock
 	observers []Observer
+	telemetry telemetry // nil: none
 
 	// noRetries is set while a Retry verb is applied that says MaxRetries(0).
 	noRetries bool

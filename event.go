@@ -116,6 +116,8 @@ type BreakerChanged struct {
 // The body may still be on its way.
 type CallDone struct {
 	Source
+	// Request is the caller's request. It must not be changed.
+	Request *http.Request
 	// Attempts is how many attempts were sent; 0 when a gate refused the call.
 	Attempts int
 	// Status is the response's, or 0 when there is none.

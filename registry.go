@@ -24,6 +24,8 @@ type Registry struct {
 	clients map[string]*shared
 	budgets map[string]*namedBudget
 	applied map[string]passage // by client name
+
+	viewers viewers
 }
 
 //nolint:gochecknoglobals // the one thing that a process shares

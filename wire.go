@@ -31,8 +31,8 @@ func pipelineConfig(d *draft, pool *shared) pipeline.Config {
 		Clock:             d.clock,
 		Pool:              pool,
 		Errors:            words{d.name},
-		Listen:            listen(d.name, d.observers),
-		Start:             nil, // nobody is told of beginnings yet
+		Listen:            listen(d.name, d.audience()),
+		Start:             d.start(),
 		Total:             d.Timeout.Total,
 		TotalIncludesBody: d.Timeout.TotalIncludesBody,
 		Attempt:           d.Timeout.PerAttempt,
@@ -128,7 +128,7 @@ func publicEvent(s Source, e pipeline.Event) Event {
 			Requests: e.Change.Requests, Failures: e.Change.Failures, Break: e.Change.Break,
 		}
 	default:
-		done := CallDone{Source: s, Attempts: e.Attempts, Err: a.Err, Duration: e.Duration}
+		done := CallDone{Source: s, Request: a.Request, Attempts: e.Attempts, Err: a.Err, Duration: e.Duration}
 		if a.Response != nil {
 			done.Status = a.Response.StatusCode
 		}
