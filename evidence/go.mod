@@ -1,0 +1,24 @@
+module github.com/a-seed-e0941262/resilient/evidence
+
+go 1.26.0
+
+require (
+	github.com/a-seed-e0941262/resilient v0.0.0
+	github.com/cenkalti/backoff/v5 v5.0.3
+	github.com/failsafe-go/failsafe-go v0.9.8
+	github.com/hashicorp/go-retryablehttp v0.7.8
+	github.com/matryer/is v1.4.1
+)
+
+require (
+	github.com/bits-and-blooms/bitset v1.24.4 // indirect
+	github.com/google/go-cmp v0.6.0 // indirect
+	github.com/google/uuid v1.6.0 // indirect
+	github.com/hashicorp/go-cleanhttp v0.5.2 // indirect
+	github.com/influxdata/tdigest v0.0.1 // indirect
+	github.com/jonboulle/clockwork v0.5.0 // indirect
+	golang.org/x/text v0.28.0 // indirect
+	gonum.org/v1/gonum v0.16.0 // indirect
+)
+
+replace github.com/a-seed-e0941262/resilient => ..
