@@ -23,13 +23,13 @@ func TestEveryExportedNameIsInAnExample(t *testing.T) {
 	named := regexp.MustCompile(`^(?:const|func|var) (\w+)|^method \(\*?(?:Builder|Registry|Report)\) (\w+)`)
 	for line := range strings.Lines(string(text)) {
 		if m := named.FindStringSubmatch(line); m != nil && !used[m[1]+m[2]] && m[1]+m[2] != "String" {
-			t.Errorf("no example uses %s", m[1]+m[2])
+			t.Errorf("no example uses %s: write one with an output in example_*_test.go", m[1]+m[2])
 		}
 	}
 	for name := range strings.FieldsSeq(`AttemptDone RetryScheduled RetryDenied Redispatched TransportReplay EndpointSkipped
 		Rejected BreakerChanged CallDone RejectedError ConfigError Config Preset Event Endpoint Attempt Break`) {
 		if !used[name] {
-			t.Errorf("no example uses %s", name)
+			t.Errorf("no example uses %s: write one with an output in example_*_test.go", name)
 		}
 	}
 }
