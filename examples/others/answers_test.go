@@ -98,7 +98,7 @@ func TestStatusesThatAreRepeated(t *testing.T) {
 
 // The server's certificate is not to be trusted, and will not be a moment later. How many handshakes are there?
 func TestCertificateThatIsNotTrusted(t *testing.T) {
-	askWithTimeout(t, 0, found{
+	ask(t, found{
 		retryable: "one handshake",
 		failsafe:  "4 handshakes",
 		resilient: "one handshake",

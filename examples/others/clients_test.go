@@ -19,33 +19,47 @@ import (
 	"github.com/hashicorp/go-retryablehttp"
 )
 
-// The clients as their own documentation sets them up, with three retries and, unless attempt is 0, a timeout for each
-// attempt. Only the waits are shorter than by default.
+// The clients as their own documentation sets them up, with three retries. Only the waits are shorter than by default.
 
-func retryable(base http.RoundTripper, attempt time.Duration) *http.Client {
+func retryable(base http.RoundTripper) *http.Client {
 	c := retryablehttp.NewClient()
-	c.HTTPClient = &http.Client{Transport: base, Timeout: attempt}
+	c.HTTPClient = &http.Client{Transport: base}
 	c.RetryMax, c.RetryWaitMin, c.RetryWaitMax, c.Logger = 3, 10*time.Millisecond, 20*time.Millisecond, nil
 	return c.StandardClient()
 }
 
-func failsafe(base http.RoundTripper, attempt time.Duration) *http.Client {
-	retry := failsafehttp.NewRetryPolicyBuilder().WithBackoff(10*time.Millisecond, 20*time.Millisecond).WithMaxRetries(3).Build()
-	if attempt == 0 {
-		return &http.Client{Transport: failsafehttp.NewRoundTripper(base, retry)}
-	}
-	return &http.Client{Transport: failsafehttp.NewRoundTripper(base, retry, timeout.New[*http.Response](attempt))}
+func failsafe(base http.RoundTripper) *http.Client {
+	policy := failsafehttp.NewRetryPolicyBuilder().WithBackoff(10*time.Millisecond, 20*time.Millisecond).WithMaxRetries(3).Build()
+	return &http.Client{Transport: failsafehttp.NewRoundTripper(base, policy)}
 }
 
-func ours(base http.RoundTripper, attempt time.Duration) *http.Client {
-	b := resilient.New("orders").Defaults(resilient.Conservative).
+func ours(base http.RoundTripper) *http.Client { return builder(base).MustBuild() }
+
+func builder(base http.RoundTripper) resilient.Builder {
+	return resilient.New("orders").Defaults(resilient.Conservative).
 		Retry(resilient.MaxRetries(3), resilient.Backoff(10*time.Millisecond, 20*time.Millisecond)).
 		Transport(base).Registry(resilient.NewRegistry())
-	if attempt != 0 {
-		b = b.Timeout(resilient.PerAttempt(attempt))
-	}
-	return b.MustBuild()
 }
+
+// The same, with a second for each attempt.
+
+func retryableWithTimeout(base http.RoundTripper) *http.Client {
+	c := retryable(base)
+	c.Transport.(*retryablehttp.RoundTripper).Client.HTTPClient.Timeout = time.Second
+	return c
+}
+
+func failsafeWithTimeout(base http.RoundTripper) *http.Client {
+	policy := failsafehttp.NewRetryPolicyBuilder().WithBackoff(10*time.Millisecond, 20*time.Millisecond).WithMaxRetries(3).Build()
+	return &http.Client{Transport: failsafehttp.NewRoundTripper(base, policy, timeout.New[*http.Response](time.Second))}
+}
+
+func oursWithTimeout(base http.RoundTripper) *http.Client {
+	return builder(base).Timeout(resilient.PerAttempt(time.Second)).MustBuild()
+}
+
+// client makes a client over a transport.
+type client func(http.RoundTripper) *http.Client
 
 // found is the answer to a question for each client: what a run shows, in a few words.
 type found struct{ retryable, failsafe, resilient string }
@@ -70,37 +84,39 @@ type subject struct {
 	client *http.Client
 }
 
-// ask puts a question to each client. The request's context, which ends with the answer, frees whatever a client leaves
-// open, so that the bubble can end.
-func ask(t *testing.T, want found, question func(context.Context, subject) string) {
+// ask puts a question to each client.
+func ask(t *testing.T, want found, question func(context.Context, subject) string, opts ...httptestx.Option) {
 	t.Helper()
-	askWithTimeout(t, 0, want, question)
+	put(t, [3]client{retryable, failsafe, ours}, want, question, opts...)
 }
 
-// askWithTimeout is ask for clients with a timeout for each attempt.
-func askWithTimeout(t *testing.T, attempt time.Duration, want found, question func(context.Context, subject) string, opts ...httptestx.Option) {
+// askWithTimeout is ask for clients that give each attempt a second.
+func askWithTimeout(t *testing.T, want found, question func(context.Context, subject) string) {
+	t.Helper()
+	put(t, [3]client{retryableWithTimeout, failsafeWithTimeout, oursWithTimeout}, want, question)
+}
+
+func put(t *testing.T, clients [3]client, want found, question func(context.Context, subject) string, opts ...httptestx.Option) {
 	t.Helper()
 	want.isInTheGuide(t)
-	for _, c := range []struct {
-		name string
-		of   func(http.RoundTripper, time.Duration) *http.Client
-		want string
-	}{
-		{"go-retryablehttp", retryable, want.retryable},
-		{"failsafe-go", failsafe, want.failsafe},
-		{"resilient", ours, want.resilient},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := httptestx.NewServer(t, shop(), opts...)
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				if got := question(ctx, subject{t, s, c.of(s.Client().Transport, attempt)}); got != c.want {
-					t.Errorf("found %q, want %q", got, c.want)
-				}
-			})
-		})
+	names := [3]string{"go-retryablehttp", "failsafe-go", "resilient"}
+	for i, wanted := range [3]string{want.retryable, want.failsafe, want.resilient} {
+		t.Run(names[i], func(t *testing.T) { answer(t, clients[i], wanted, question, opts...) })
 	}
+}
+
+// answer puts a question to a client, in memory and in virtual time. The request's context, which ends with the
+// answer, frees whatever a client leaves open, so that the bubble can end.
+func answer(t *testing.T, c client, want string, question func(context.Context, subject) string, opts ...httptestx.Option) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := httptestx.NewServer(t, shop(), opts...)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		if got := question(ctx, subject{t, s, c(s.Client().Transport)}); got != want {
+			t.Errorf("found %q, want %q", got, want)
+		}
+	})
 }
 
 // shop takes an order with each POST, and says so.

@@ -25,7 +25,7 @@ func lostAnswer(ctx context.Context, u subject) string {
 
 // The shop takes an order, but is slower than the timeout of an attempt. How often is it taken?
 func TestOrderThatTakesLong(t *testing.T) {
-	askWithTimeout(t, time.Second, found{
+	askWithTimeout(t, found{
 		retryable: "error; taken 4 times",
 		failsafe:  "error; taken 4 times",
 		resilient: "error; taken once",
@@ -94,7 +94,7 @@ func TestRequestsThatNetHTTPAdds(t *testing.T) {
 func TestServerThatAlwaysSaysGoodbye(t *testing.T) {
 	var http2 http.Protocols
 	http2.SetUnencryptedHTTP2(true)
-	askWithTimeout(t, 0, found{
+	ask(t, found{
 		retryable: "201; 101 requests over 101 connections",
 		failsafe:  "201; 101 requests over 101 connections",
 		resilient: "error; 4 requests over 4 connections",

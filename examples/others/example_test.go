@@ -22,7 +22,7 @@ func Example() {
 	s := httptestx.NewServer(t, shop(), httptestx.WithSeed(1))
 	s.On("POST /orders").Script(httptestx.LostResponse)
 
-	client := retryable(s.Client().Transport, 0)
+	client := retryable(s.Client().Transport)
 	resp, err := client.Post(s.URL+"/orders", "application/json", strings.NewReader(`{"book": 1}`))
 	if err != nil {
 		fmt.Println(err)

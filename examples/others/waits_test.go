@@ -131,7 +131,7 @@ func TestServerThatSaysNothing(t *testing.T) {
 
 func silence(ctx context.Context, u subject) string {
 	u.On("/").Do(httptestx.Stall...)
-	return u.withinADay(ctx, func(ctx context.Context) string { return u.get(ctx) })
+	return u.withinADay(ctx, u.get)
 }
 
 // A server that answers is down. How many requests does it get for a hundred calls?
@@ -187,7 +187,7 @@ func comeBack(ctx context.Context, u subject) string {
 
 // An answer begins at once and takes five seconds; the timeout of an attempt is one. Does the caller get it?
 func TestAnswerThatTakesItsTime(t *testing.T) {
-	askWithTimeout(t, time.Second, found{
+	askWithTimeout(t, found{
 		retryable: "201, 0 bytes and an error",
 		failsafe:  "201",
 		resilient: "201",
