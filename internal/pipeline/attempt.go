@@ -19,7 +19,7 @@ type attempt struct {
 	limit Limit     // which limit alarm is for
 	alarm *alarm    // nil: none, or it was stopped
 	start time.Duration
-	body  *responseBody  // nil: the response has none
+	body  responseBody   // its attempt is nil: the response has none
 	told  func(*Attempt) // who waits for what comes of it; nil: nobody
 }
 
@@ -80,8 +80,8 @@ func (k *call) expire(a *attempt, l Limit) {
 
 // keep makes the end of the response's body the end of the call. It reports
 // whether there is a body to wait for.
-func (a *attempt) keep(k *call) bool {
-	return a != nil && a.body != nil && a.body.hold(k)
+func (a *attempt) keep() bool {
+	return a != nil && a.body.attempt != nil && a.body.hold()
 }
 
 // abort ends an attempt whose response nobody will see.

@@ -104,7 +104,7 @@ func (k *call) perform() (*http.Response, error) {
 // handOver gives the response to the caller: the call lasts until its body ends.
 func (k *call) handOver(resp *http.Response) {
 	k.body.finish()
-	if resp == nil || k.hollow(resp) || !k.attempt.keep(k) {
+	if resp == nil || k.hollow(resp) || !k.attempt.keep() {
 		k.end()
 	}
 }

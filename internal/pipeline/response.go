@@ -12,13 +12,12 @@ import (
 // body is read to its end, fails, or is closed.
 type responseBody struct {
 	io.ReadCloser
-	call    *call
-	attempt *attempt
-	eof     bool   // it was read to its end; belongs to the one who reads
-	idle    *alarm // of the last Read, while BodyIdle bounds it; likewise
-	idled   bool   // it has cut it; likewise
-	usage   *usage // nil: nobody reads along
-	watched bool   // somebody does, or there is a BodyIdle
+	attempt *attempt // that it is part of
+	usage   *usage   // nil: nobody reads along
+	idle    *alarm   // of the last Read, while BodyIdle bounds it; belongs to the one who reads
+	idled   bool     // it has cut it; likewise
+	eof     bool     // it was read to its end; likewise
+	watched bool     // somebody reads along, or there is a BodyIdle
 	closing sync.Once
 	failure error       // of closing it
 	held    atomic.Bool // the end of the body is the end of the call
@@ -52,9 +51,10 @@ func (a *attempt) own(k *call, resp *http.Response) {
 		a.cancel(nil)
 		return
 	}
-	a.body = &responseBody{ReadCloser: resp.Body, call: k, attempt: a, usage: k.usageOf(resp)}
-	a.body.watched = k.BodyIdle > 0 || a.body.usage != nil
-	resp.Body = a.body.shape(resp.StatusCode)
+	b := &a.body
+	b.ReadCloser, b.attempt, b.usage = resp.Body, a, k.usageOf(resp)
+	b.watched = k.BodyIdle > 0 || b.usage != nil
+	resp.Body = b.shape(resp.StatusCode)
 }
 
 // shape returns what the caller sees of b: no less than the transport gave.
@@ -100,7 +100,7 @@ func (b *responseBody) failed(err error) error {
 	err = b.explain(err)
 	b.end()
 	if err != io.EOF {
-		b.call.awaitClient()
+		b.attempt.call.awaitClient()
 	}
 	return err
 }
@@ -108,7 +108,7 @@ func (b *responseBody) failed(err error) error {
 // watch is a Read that may only wait so long for bytes, and whose bytes are looked
 // at. A caller that is slow to read is not held against the server.
 func (b *responseBody) watch(p []byte) (int, error) {
-	if d := b.call.BodyIdle; d > 0 {
+	if d := b.attempt.call.BodyIdle; d > 0 {
 		b.wake(d)
 	}
 	n, err := b.ReadCloser.Read(p)
@@ -123,18 +123,19 @@ func (b *responseBody) wake(d time.Duration) {
 		b.idle.again(d)
 		return
 	}
-	b.idle = setAlarm(b.call.Clock, d, func() { b.attempt.cancel(reached(LimitBodyIdle)) })
+	b.idle = setAlarm(b.attempt.call.Clock, d, func() { b.attempt.cancel(reached(LimitBodyIdle)) })
 }
 
 // explain is err, or the error of the limit on time that cut the body.
 func (b *responseBody) explain(err error) error {
-	switch a := b.attempt; {
-	case err == io.EOF || b.call.ctx().Err() != nil:
+	a, k := b.attempt, b.attempt.call
+	switch {
+	case err == io.EOF || k.ctx().Err() != nil:
 		return err
 	case b.idled:
-		return b.call.Errors.TimedOut(LimitBodyIdle, b.call.BodyIdle, err)
+		return k.Errors.TimedOut(LimitBodyIdle, k.BodyIdle, err)
 	case a.alarm.rang():
-		return b.call.Errors.TimedOut(a.limit, b.call.until[a.limit].allowed, err)
+		return k.Errors.TimedOut(a.limit, k.until[a.limit].allowed, err)
 	}
 	return err
 }
@@ -153,9 +154,9 @@ func (b *responseBody) close() error {
 // Read does not end an upgraded connection at EOF: it may still be written to.
 func (b upgradedBody) Read(p []byte) (int, error) { return b.ReadCloser.Read(p) }
 
-// hold makes the end of the body the end of the call k. It reports whether
+// hold makes the end of the body the end of the call. It reports whether
 // that end is still to come; hold and end may race, and one of them ends the call.
-func (b *responseBody) hold(*call) bool {
+func (b *responseBody) hold() bool {
 	b.held.Store(true)
 	return !b.ended.Load()
 }
@@ -166,7 +167,7 @@ func (b *responseBody) end() {
 	b.usage.settle(false)
 	b.ended.Store(true)
 	if b.held.Load() {
-		b.call.end()
+		b.attempt.call.end()
 	}
 }
 

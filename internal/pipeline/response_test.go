@@ -135,7 +135,7 @@ func TestErrorOfABodyIsExplained(t *testing.T) {
 					runtime.Gosched()
 				}
 			}
-			b := k.attempt.body
+			b := &k.attempt.body
 			b.idled = row.idled
 			is.Equal(b.explain(row.err).Error(), row.want)
 		})

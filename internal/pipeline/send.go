@@ -89,7 +89,7 @@ func (k *call) cut(a *attempt, err error) error {
 // cover makes the total timeout bound the response's body too, where that is
 // asked for. An upgraded connection is nobody's body.
 func (k *call) cover(a *attempt) {
-	if !k.TotalIncludesBody || a.body == nil || k.last.Response.StatusCode == http.StatusSwitchingProtocols {
+	if !k.TotalIncludesBody || a.body.attempt == nil || k.last.Response.StatusCode == http.StatusSwitchingProtocols {
 		return
 	}
 	left, ok := k.remaining()
