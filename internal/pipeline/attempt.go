@@ -39,9 +39,9 @@ func (k *call) newAttempt() *attempt {
 	k.attempt, k.last = a, outcome{}
 	a.call, a.sent, a.start = k, k.body.reader(), k.now
 	k.equip(a)
-	if l, d, ok := k.nearest(); ok {
+	if l, at, ok := k.nearest(); ok {
 		a.limit = l
-		a.alarm = a.gear.setAlarm(k.Clock, d.at-a.start)
+		a.alarm = a.gear.setAlarm(k.Clock, at-a.start)
 	}
 	// Shallow on purpose: the caller's Trailer map is filled while the body is
 	// sent, and a deep copy would miss it.

@@ -24,13 +24,13 @@ type call struct {
 	*toll              // nil: it costs nothing
 	*trouble           // nil: all has gone well so far
 
-	until   [2]deadline // by LimitTotal and LimitAttempt
-	last    outcome     // of the last attempt
-	attempt *attempt    // the running one, or the one whose response is returned
-	sent    int32       // attempts handed to the transport
-	spare   bool        // the one free re-dispatch has been used
-	permit  bool        // a place of the concurrency limit is held
-	outside bool        // of a bubble of testing/synctest, and on a clock that goes on
+	until   [2]time.Duration // on the state's clock, by LimitTotal and LimitAttempt; forever: no such limit
+	last    outcome          // of the last attempt
+	attempt *attempt         // the running one, or the one whose response is returned
+	sent    int32            // attempts handed to the transport
+	spare   bool             // the one free re-dispatch has been used
+	permit  bool             // a place of the concurrency limit is held
+	outside bool             // of a bubble of testing/synctest, and on a clock that goes on
 
 	ended     atomic.Bool
 	cancelled atomic.Bool                  // by CancelRequest
@@ -49,12 +49,6 @@ func (k *call) lane() *Lane {
 		return k.endpoint.Lane
 	}
 	return &k.state.Lane
-}
-
-// A deadline is a point in time and the time that was allowed to get there.
-type deadline struct {
-	at      time.Duration // on the state's clock
-	allowed time.Duration // 0: no deadline
 }
 
 // RoundTrip performs one call.
@@ -79,7 +73,7 @@ func (p *Pipeline) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 func (p *Pipeline) begin(req *http.Request) *call {
-	k := &call{Pipeline: p, req: req, header: req.Header}
+	k := &call{Pipeline: p, req: req, header: req.Header, until: unbounded}
 	if p.Listen != nil {
 		k.tell = p.Listen(k.ctx())
 	}
@@ -192,8 +186,8 @@ func (k *call) interrupted(last error) error {
 // remaining is the time that is left until the total timeout; ok is false if
 // there is none.
 func (k *call) remaining() (left time.Duration, ok bool) {
-	d := k.until[LimitTotal]
-	return d.at - k.state.Now(), d.allowed > 0
+	until := k.until[LimitTotal]
+	return until - k.state.Now(), until < forever
 }
 
 // within is d, or what is left until the total timeout if that is less.

@@ -102,6 +102,7 @@ func newCall(t *testing.T, c Config) *call {
 		Pipeline: &Pipeline{Config: c, lasting: &lasting{}},
 		req:      req,
 		state:    &State{Clock: clock, Epoch: clock.Now()},
+		until:    unbounded,
 	}
 }
 

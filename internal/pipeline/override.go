@@ -23,17 +23,21 @@ func WithAttemptTimeout(ctx context.Context, d time.Duration) context.Context {
 }
 
 // boundAttempt is bound for each attempt, unless the caller has another timeout for it.
-func boundAttempt(d time.Duration) stage {
+func boundAttempt() stage {
 	return func(next handler) handler {
 		return func(k *call) (*http.Response, error) {
-			d := d
-			if own, ok := k.ctx().Value(attemptTimeoutKey{}).(time.Duration); ok {
-				d = own
-			}
-			if d > 0 {
-				k.until[LimitAttempt] = deadline{at: k.now + d, allowed: d}
+			if d := k.attemptTimeout(); d > 0 {
+				k.until[LimitAttempt] = k.now + d
 			}
 			return next(k)
 		}
 	}
+}
+
+// attemptTimeout is that of the caller's context, or else of the settings.
+func (k *call) attemptTimeout() time.Duration {
+	if own, ok := k.ctx().Value(attemptTimeoutKey{}).(time.Duration); ok {
+		return own
+	}
+	return k.Attempt
 }

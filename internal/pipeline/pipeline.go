@@ -52,7 +52,7 @@ func build(c Config, l *lasting) *Pipeline {
 		route(c.Route),             // an endpoint for each attempt
 		limitRate(c.Rate),          // what an attempt costs, given back if it is not sent
 		admitAttempt(c.Breaker),    // each attempt asks, each attempt reports
-		boundAttempt(c.Attempt),
+		boundAttempt(),
 	)
 	return p
 }

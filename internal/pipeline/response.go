@@ -133,9 +133,9 @@ func (b *responseBody) explain(err error) error {
 	case err == io.EOF || k.ctx().Err() != nil:
 		return err
 	case b.idled:
-		return k.Errors.TimedOut(LimitBodyIdle, k.BodyIdle, err)
+		return k.Errors.TimedOut(LimitBodyIdle, k.allowed(LimitBodyIdle), err)
 	case a.alarm.rang():
-		return k.Errors.TimedOut(a.limit, k.until[a.limit].allowed, err)
+		return k.Errors.TimedOut(a.limit, k.allowed(a.limit), err)
 	}
 	return err
 }

@@ -83,7 +83,7 @@ func (k *call) cut(a *attempt, err error) error {
 	if k.left() {
 		return k.interrupted(nil)
 	}
-	return k.Errors.TimedOut(a.limit, k.until[a.limit].allowed, err)
+	return k.Errors.TimedOut(a.limit, k.allowed(a.limit), err)
 }
 
 // cover makes the total timeout bound the response's body too, where that is
