@@ -14,13 +14,10 @@ import (
 type attempt struct {
 	attemptContext
 	req   http.Request
-	sent  *reader   // request body; nil: none
-	seen  *evidence // until the transport has answered
-	limit Limit     // which limit alarm is for
-	alarm *alarm    // nil: none, or it was stopped
+	sent  *reader // request body; nil: none
+	alarm *alarm  // nil: none, or it was stopped
 	start time.Duration
-	body  responseBody   // its attempt is nil: the response has none
-	told  func(*Attempt) // who waits for what comes of it; nil: nobody
+	body  responseBody // its attempt is nil: the response has none
 }
 
 // reached is the cause with which a limit on time cancels an attempt.

@@ -14,6 +14,7 @@ type canceller interface{ CancelRequest(*http.Request) }
 type underway struct {
 	mu    sync.Mutex
 	calls map[*http.Request]*call
+	waits map[*call]chan struct{} // of those that have waited: closed when they are cancelled
 }
 
 func (u *underway) add(k *call) {
@@ -31,19 +32,23 @@ func (u *underway) remove(k *call) {
 	if u.calls[k.req] == k { // a caller may use one request twice at once, though he shouldn't
 		delete(u.calls, k.req)
 	}
+	delete(u.waits, k)
 }
 
 // leaving is closed when the call is cancelled. Only waits need it, so only they have it made.
 func (u *underway) leaving(k *call) <-chan struct{} {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if k.quit == nil {
-		k.quit = make(chan struct{})
+	if u.waits[k] == nil {
+		if u.waits == nil {
+			u.waits = map[*call]chan struct{}{}
+		}
+		u.waits[k] = make(chan struct{})
 		if k.cancelled.Load() {
-			close(k.quit)
+			close(u.waits[k])
 		}
 	}
-	return k.quit
+	return u.waits[k]
 }
 
 // CancelRequest ends the call of a request: an attempt by the base's own means,
@@ -53,8 +58,8 @@ func (p *Pipeline) CancelRequest(req *http.Request) {
 	var attempt *http.Request
 	if k := p.calls[req]; k != nil {
 		attempt = k.trying.Load()
-		if !k.cancelled.Swap(true) && k.quit != nil {
-			close(k.quit)
+		if quit := p.waits[k]; !k.cancelled.Swap(true) && quit != nil {
+			close(quit)
 		}
 	}
 	p.mu.Unlock()

@@ -37,7 +37,7 @@ type outcome struct {
 }
 
 func (k *call) outcome(a *attempt) outcome {
-	return outcome{Number: k.sent, Sends: a.seen.count(), Duration: max(0, k.now-a.start)}
+	return outcome{Number: k.sent, Sends: a.gear.seen.count(), Duration: max(0, k.now-a.start)}
 }
 
 // lastAttempt is the last attempt as others see it.
@@ -105,7 +105,7 @@ func (k *call) failed(a *attempt, err error) outcome {
 	o := k.outcome(a)
 	o.Err = err
 	o.health = gate.Ignored
-	if !k.Opaque && (a.seen.unsent() || !complete || a.seen.got.Load() == 0 && dialing(err) || a.refused(err)) {
+	if !k.Opaque && (a.gear.seen.unsent() || !complete || a.gear.seen.got.Load() == 0 && dialing(err) || a.refused(err)) {
 		o.Conclusion = Unprocessed
 	}
 	switch {
@@ -118,7 +118,7 @@ func (k *call) failed(a *attempt, err error) outcome {
 	case final(err): // in his own words
 	case k.Errors.Refused(err): // by a gate of a client below: that says nothing about the server
 		o.Transient = true
-	case !a.seen.asked.Load() && k.traces && !dialing(err):
+	case !a.gear.seen.asked.Load() && k.traces && !dialing(err):
 		// The transport traces, and never asked for a connection: the request
 		// itself would not do (scheme, header, host).
 	default:
@@ -134,7 +134,7 @@ func (k *call) failed(a *attempt, err error) outcome {
 // It is an answer to one send: of several, and of those that were not seen, an
 // earlier one may have been processed.
 func (a *attempt) refused(err error) bool {
-	return a.seen.got.Load() == 1 && (refused(err) || unwelcome(err) && !a.seen.reused.Load())
+	return a.gear.seen.got.Load() == 1 && (refused(err) || unwelcome(err) && !a.gear.seen.reused.Load())
 }
 
 // final reports that a function, or a transport, wants no retry: that says nothing

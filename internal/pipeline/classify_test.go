@@ -25,7 +25,7 @@ func TestStatusesAreClassified(t *testing.T) {
 	is := is.New(t)
 	k := newCall(t, Config{})
 	for code := 100; code < 1000; code++ {
-		o := k.answered(&attempt{seen: &evidence{}}, &http.Response{StatusCode: code})
+		o := k.answered(&attempt{attemptContext: attemptContext{gear: &gear{}}}, &http.Response{StatusCode: code})
 		transient := slices.Contains([]int{408, 429}, code) || code >= 500 && code != 501 && code != 505
 		is.Equal(o.Transient, transient) // worth a retry
 		want := Processed
@@ -164,16 +164,16 @@ func TestFailuresAreClassifiedByFacts(t *testing.T) {
 			}
 			k.req.Body, k.req.ContentLength = io.NopCloser(body), 5
 			k.body = sourceOf(k.req, true, 10)
-			a := &attempt{seen: &evidence{}, sent: k.body.reader(), limit: row.limit}
+			a := &attempt{attemptContext: attemptContext{gear: &gear{}, limit: row.limit}, sent: k.body.reader()}
 			_, _ = io.ReadFull(a.sent, make([]byte, len(row.body)))
 			if row.own != nil {
 				_, err := a.sent.Read(make([]byte, 1))
 				is.Equal(err, row.own)
 			}
-			a.seen.asked.Store(row.asked)
+			a.gear.seen.asked.Store(row.asked)
 			if row.got {
-				a.seen.got.Store(1)
-				a.seen.sends.Store(1)
+				a.gear.seen.got.Store(1)
+				a.gear.seen.sends.Store(1)
 			}
 			if row.rang {
 				a.alarm = setAlarm(k.Clock, 0, func() {})

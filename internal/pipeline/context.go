@@ -26,6 +26,8 @@ type attemptContext struct {
 	live context.Context // nil: nobody has asked
 	end  context.CancelCauseFunc
 	over bool // it has ended
+
+	limit Limit // on time, that the alarm is for
 }
 
 type (

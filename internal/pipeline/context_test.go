@@ -186,7 +186,7 @@ func TestContextOfAnAttemptShowsItsTraceAsLongAsItHasOne(t *testing.T) {
 	caller := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GetConn: func(string) { asked++ }})
 	a := attemptFor(caller)
 	a.call.equip(a)
-	seen := a.seen
+	seen := &a.gear.seen
 	both := httptrace.ContextClientTrace(a)
 	both.GetConn("x.test:80")
 	is.Equal(asked, 1)                                 // the caller's hook was called

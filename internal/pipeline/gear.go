@@ -37,6 +37,8 @@ type gear struct {
 	ring    func()
 	set     bool // alarm is, for this attempt
 	shown   bool // trace was
+
+	told func(*Attempt) // who waits for what comes of the attempt; nil: nobody
 }
 
 func newGear() *gear {
@@ -60,7 +62,6 @@ func (k *call) equip(a *attempt) {
 		g = newGear()
 	}
 	g.attempt, g.seen = a, evidence{own: k.traces, http1: k.http1}
-	a.seen = &g.seen
 	a.fit(g)
 }
 
@@ -75,7 +76,6 @@ func (k *call) unequip(a *attempt) {
 	if a.alarm == &g.alarm {
 		a.alarm = nil
 	}
-	a.seen = nil
 	if k.outside && (!g.shown || k.traces && g.seen.settled()) {
 		g.attempt, g.whole, g.set, g.shown = nil, nil, false, false
 		k.gears.Put(g)

@@ -42,8 +42,8 @@ func TestRefusalOfAReplayIsNoRefusalOfTheRequest(t *testing.T) {
 	alert := &net.OpError{Op: "remote error", Err: errors.New("tls: certificate required")}
 	is.True(!unwelcome(&net.OpError{Op: "remote error", Err: errors.New("tls: bad record MAC")})) // that may come at any time
 	for sends, want := range []bool{false, true, false} {                                         // untraced, once, twice
-		a := &attempt{seen: &evidence{}}
-		a.seen.got.Store(int32(sends))
+		a := &attempt{attemptContext: attemptContext{gear: &gear{}}}
+		a.gear.seen.got.Store(int32(sends))
 		is.Equal(a.refused(no), want)
 		is.Equal(a.refused(alert), want)
 	}

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
-	"time"
 )
 
 // A responseBody ends its attempt, and the call once it holds it, when the
@@ -13,16 +12,18 @@ import (
 type responseBody struct {
 	io.ReadCloser
 	attempt *attempt // that it is part of
-	usage   *usage   // nil: nobody reads along
-	idle    *alarm   // of the last Read, while BodyIdle bounds it; belongs to the one who reads
-	idled   bool     // it has cut it; likewise
-	eof     bool     // it was read to its end; likewise
-	watched bool     // somebody reads along, or there is a BodyIdle
+	watch   *watch   // nil: nobody looks at what is read
+	failure *error   // of closing it
 	closing sync.Once
-	failure error       // of closing it
-	held    atomic.Bool // the end of the body is the end of the call
-	ended   atomic.Bool
+	marks   atomic.Uint32
 }
+
+// The marks of a body.
+const (
+	held    uint32 = 1 << iota // its end is the end of the call
+	ended                      // nobody will read it any more
+	drained                    // it was read to its end
+)
 
 // An upgradedBody is the connection after a 101: it can be written to, and
 // ends only when it is closed.
@@ -52,8 +53,7 @@ func (a *attempt) own(k *call, resp *http.Response) {
 		return
 	}
 	b := &a.body
-	b.ReadCloser, b.attempt, b.usage = resp.Body, a, k.usageOf(resp)
-	b.watched = k.BodyIdle > 0 || b.usage != nil
+	b.ReadCloser, b.attempt, b.watch = resp.Body, a, k.watchOf(a, resp)
 	resp.Body = b.shape(resp.StatusCode)
 }
 
@@ -74,15 +74,15 @@ func (b *responseBody) shape(status int) io.ReadCloser {
 // cancelled: a stream of HTTP/2 then waits until its connection has it off its
 // list, and would not once its context is done.
 func (b *responseBody) Read(p []byte) (int, error) {
-	if b.eof {
+	if b.marks.Load()&drained != 0 {
 		return 0, io.EOF
 	}
 	var n int
 	var err error
-	if b.watched {
-		n, err = b.watch(p)
-	} else {
+	if b.watch == nil {
 		n, err = b.ReadCloser.Read(p)
+	} else {
+		n, err = b.watch.read(b.ReadCloser, p)
 	}
 	if err == nil {
 		return n, nil
@@ -93,8 +93,8 @@ func (b *responseBody) Read(p []byte) (int, error) {
 // failed is what a Read returns when the body has ended, or can't be read.
 func (b *responseBody) failed(err error) error {
 	if err == io.EOF {
-		b.eof = true
-		b.usage.settle(true)
+		b.marks.Or(drained)
+		b.watch.settle(true)
 		_ = b.close() // for the caller to see when he closes it
 	}
 	err = b.explain(err)
@@ -105,34 +105,13 @@ func (b *responseBody) failed(err error) error {
 	return err
 }
 
-// watch is a Read that may only wait so long for bytes, and whose bytes are looked
-// at. A caller that is slow to read is not held against the server.
-func (b *responseBody) watch(p []byte) (int, error) {
-	if d := b.attempt.call.BodyIdle; d > 0 {
-		b.wake(d)
-	}
-	n, err := b.ReadCloser.Read(p)
-	b.idled = !b.idle.stop() || b.idled // whatever was before, it is stopped
-	b.usage.read(p[:n])
-	return n, err
-}
-
-// wake sets the alarm for a Read, the one of the Read before if that has been quiet.
-func (b *responseBody) wake(d time.Duration) {
-	if b.idle != nil && b.idle.quiet {
-		b.idle.again(d)
-		return
-	}
-	b.idle = setAlarm(b.attempt.call.Clock, d, func() { b.attempt.cancel(reached(LimitBodyIdle)) })
-}
-
 // explain is err, or the error of the limit on time that cut the body.
 func (b *responseBody) explain(err error) error {
 	a, k := b.attempt, b.attempt.call
 	switch {
 	case err == io.EOF || k.ctx().Err() != nil:
 		return err
-	case b.idled:
+	case b.watch.cut():
 		return k.Errors.TimedOut(LimitBodyIdle, k.allowed(LimitBodyIdle), err)
 	case a.alarm.rang():
 		return k.Errors.TimedOut(a.limit, k.allowed(a.limit), err)
@@ -147,8 +126,16 @@ func (b *responseBody) Close() error {
 
 // close closes the transport's body, once.
 func (b *responseBody) close() error {
-	b.closing.Do(func() { b.failure = b.ReadCloser.Close() })
-	return b.failure
+	b.closing.Do(func() {
+		if err := b.ReadCloser.Close(); err != nil {
+			failure := err // err itself would be allocated whatever it is
+			b.failure = &failure
+		}
+	})
+	if b.failure != nil {
+		return *b.failure
+	}
+	return nil
 }
 
 // Read does not end an upgraded connection at EOF: it may still be written to.
@@ -157,16 +144,14 @@ func (b upgradedBody) Read(p []byte) (int, error) { return b.ReadCloser.Read(p) 
 // hold makes the end of the body the end of the call. It reports whether
 // that end is still to come; hold and end may race, and one of them ends the call.
 func (b *responseBody) hold() bool {
-	b.held.Store(true)
-	return !b.ended.Load()
+	return b.marks.Or(held)&ended == 0
 }
 
 func (b *responseBody) end() {
 	b.attempt.alarm.stop()
 	b.attempt.cancel(nil)
-	b.usage.settle(false)
-	b.ended.Store(true)
-	if b.held.Load() {
+	b.watch.settle(false)
+	if b.marks.Or(ended)&held != 0 {
 		b.attempt.call.end()
 	}
 }

@@ -52,7 +52,7 @@ func answeredCall(t *testing.T, body io.ReadCloser) (k *call, resp *http.Respons
 	k.state.Limit = gate.NewLimit(1, 0)
 	k.state.Limit.Enter()
 	k.permit = true
-	k.attempt = &attempt{attemptContext: attemptContext{call: k}, seen: &evidence{}}
+	k.attempt = &attempt{attemptContext: attemptContext{call: k, gear: &gear{}}}
 	resp = &http.Response{StatusCode: 200, Body: body}
 	k.attempt.own(k, resp)
 	k.last = k.answered(k.attempt, resp)
@@ -136,7 +136,7 @@ func TestErrorOfABodyIsExplained(t *testing.T) {
 				}
 			}
 			b := &k.attempt.body
-			b.idled = row.idled
+			b.watch = &watch{idled: row.idled}
 			is.Equal(b.explain(row.err).Error(), row.want)
 		})
 	}

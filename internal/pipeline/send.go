@@ -38,7 +38,7 @@ func (k *call) dispatch(a *attempt, base http.RoundTripper) (*http.Response, err
 		err = k.cut(a, err)
 	case silent:
 		err = k.Errors.NoResponse()
-	case err != nil && a.seen.halted.Load() && !k.left():
+	case err != nil && a.gear.seen.halted.Load() && !k.left():
 		err = k.Errors.Resent()
 	}
 	if err != nil {
@@ -68,7 +68,7 @@ func (k *call) dispatch(a *attempt, base http.RoundTripper) (*http.Response, err
 // resent tells of it when the transport has sent the request again by itself, and
 // charges it to the budget: to the server it is a retry like any other.
 func (k *call) resent(a *attempt) {
-	if !a.seen.replayed() {
+	if !a.gear.seen.replayed() {
 		return
 	}
 	if k.Retry.Budget {
@@ -104,7 +104,7 @@ func (k *call) cover(a *attempt) {
 // that turned out dead, with nothing processed and the body still to be had:
 // then it is sent again, once a call, without retry and budget.
 func (k *call) stale() bool {
-	lost := k.attempt.seen.reused.Load() || unrewound(k.last.Err)
+	lost := k.attempt.gear.seen.reused.Load() || unrewound(k.last.Err)
 	return !k.spare && lost && k.last.Conclusion == Unprocessed &&
 		k.last.Transient && !k.attempt.alarm.rang() && !k.left() && k.body.rewind()
 }

@@ -10,13 +10,13 @@ func (k *call) announce(a *attempt) {
 		before++
 	}
 	ctx, done := k.Start(&a.req, k.at(), before)
-	a.told = done
+	a.gear.told = done
 	a.req = *a.req.WithContext(ctx)
 }
 
 // report says what came of the attempt that was the last.
 func (k *call) report(a *attempt) {
-	if a.told != nil {
+	if a.gear.told != nil {
 		o := k.lastAttempt()
 		a.tell(&o)
 	}
@@ -24,8 +24,9 @@ func (k *call) report(a *attempt) {
 
 // tell says what came of an attempt, once: nil if something panicked.
 func (a *attempt) tell(o *Attempt) {
-	if told := a.told; told != nil {
-		a.told = nil
+	if g := a.gear; g != nil && g.told != nil {
+		told := g.told
+		g.told = nil
 		told(o)
 	}
 }
