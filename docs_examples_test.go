@@ -14,31 +14,43 @@ import (
 	"github.com/matryer/is"
 )
 
-// Every function, constant, variable and method of the package is used in an example that runs, and so is every kind of
-// event and error. Types that only hold what others return or take are seen with those.
+// Every function and method is used in an example that runs. Of the root package that holds for constants and variables
+// as well, and for every kind of event and error; httptestx has many of one kind, of which its guide shows all. Types that
+// only hold what others return or take are seen with those.
 func TestEveryExportedNameIsInAnExample(t *testing.T) {
-	used := usedInExamples(t)
-	text, err := os.ReadFile("api/resilient.txt")
-	is.New(t).NoErr(err)
-	named := regexp.MustCompile(`^(?:const|func|var) (\w+)|^method \(\*?(?:Builder|Registry|Report)\) (\w+)`)
-	for line := range strings.Lines(string(text)) {
-		if m := named.FindStringSubmatch(line); m != nil && !used[m[1]+m[2]] && m[1]+m[2] != "String" {
-			t.Errorf("no example uses %s: write one with an output in example_*_test.go", m[1]+m[2])
+	for _, row := range []struct{ folder, record, named, types string }{
+		{
+			".", "api/resilient.txt", `^(?:const|func|var) (\w+)|^method \(\*?(?:Builder|Registry|Report)\) (\w+)`,
+			`AttemptDone RetryScheduled RetryDenied Redispatched TransportReplay EndpointSkipped Rejected BreakerChanged CallDone
+			RejectedError ConfigError Config Preset Event Endpoint Attempt Break`,
+		},
+		{
+			"httptestx", "api/httptestx.txt", `^func (\w+)|^method \(\*?(?:Server|Rule|ConnRule|Ledger)\) (\w+)`,
+			`Step Dist Quantile`,
+		},
+	} {
+		used := usedInExamples(t, row.folder)
+		text, err := os.ReadFile(row.record)
+		is.New(t).NoErr(err)
+		names := strings.Fields(row.types)
+		for line := range strings.Lines(string(text)) {
+			if m := regexp.MustCompile(row.named).FindStringSubmatch(line); m != nil && m[2] != "String" {
+				names = append(names, m[1]+m[2])
+			}
 		}
-	}
-	for name := range strings.FieldsSeq(`AttemptDone RetryScheduled RetryDenied Redispatched TransportReplay EndpointSkipped
-		Rejected BreakerChanged CallDone RejectedError ConfigError Config Preset Event Endpoint Attempt Break`) {
-		if !used[name] {
-			t.Errorf("no example uses %s: write one with an output in example_*_test.go", name)
+		for _, name := range names {
+			if !used[name] {
+				t.Errorf("%s: no example uses %s: write one with an output in example_*_test.go", row.folder, name)
+			}
 		}
 	}
 }
 
 // usedInExamples are the names of the package that examples with an output use, and those of the methods that they call.
-func usedInExamples(t *testing.T) map[string]bool {
+func usedInExamples(t *testing.T, folder string) map[string]bool {
 	t.Helper()
 	is := is.New(t)
-	paths, err := filepath.Glob("*_test.go")
+	paths, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
 	is.NoErr(err)
 	var files []*ast.File
 	for _, path := range paths {
