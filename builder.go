@@ -41,7 +41,7 @@ type origin struct {
 // New returns a builder of a client with the values of [Standard].
 //
 // The name is that of the dependency, up to 200 bytes of printable text. It is in every event, metric and error, and
-// clients of one name share their state: the concurrency limit, the retry budget and the circuit breaker (see
+// clients of one name share their state: concurrency limit, retry budget, rate limit and circuit breaker (see
 // [Builder.Registry]).
 func New(name string) Builder {
 	return Builder{name: name, from: origin{config: Standard.Config()}}
@@ -145,8 +145,8 @@ func (b Builder) Idempotency(options ...IdempotencyOption) Builder {
 	return b.edit(func(d *draft) { d.applyIdempotency(options) })
 }
 
-// PerAuthority keeps the state of limit, budget and breaker for each authority (scheme, host and port) by itself, for a
-// client that calls many hosts: one that fails must not open the circuit to the others.
+// PerAuthority keeps concurrency limit, budget, rate limit and breaker for each authority (scheme, host and port) by itself,
+// for a client that calls many hosts: one that fails must not open the circuit to the others.
 func (b Builder) PerAuthority() Builder {
 	return b.edit(func(d *draft) { d.PerAuthority = true })
 }

@@ -37,7 +37,7 @@ type Config struct {
 	// Idempotency says how retries treat a request that may do harm when it is processed twice.
 	Idempotency IdempotencyPolicy
 
-	// PerAuthority keeps the state of limit, budget and breaker for each authority (scheme, host and port) by itself,
+	// PerAuthority keeps concurrency limit, budget, rate limit and breaker for each authority (scheme, host and port) by itself,
 	// instead of one for all that the client calls.
 	PerAuthority bool
 

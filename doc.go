@@ -86,9 +86,12 @@
 //
 // # Seeing why
 //
-// [Builder.Observe] is told every decision: each attempt, each retry and why one
-// was denied, each refusal, each change of a breaker. [WithReport] tells the same of
-// the calls made with one context, [Registry.Snapshot] of the shared state.
+// [Builder.Observe] is told every decision, as an [Event]: each attempt, each retry and
+// why one was denied, each refusal, each change of a breaker. [Slog] makes log lines of
+// them, [Builder.OpenTelemetry] spans and metrics. [WithReport] writes down what became
+// of the calls made with one context, [Registry.Snapshot] shows the shared state.
+//
+// Nothing is logged and nothing is measured unless asked for.
 //
 // # Testing
 //

@@ -10,7 +10,7 @@ import (
 	"github.com/jonboulle/clockwork"
 )
 
-// A Registry holds the state that clients of one name share: the concurrency limit, the retry budget and the circuit
+// A Registry holds the state that clients of one name share: concurrency limit, retry budget, rate limit and circuit
 // breaker. It can show that state ([Registry.Snapshot]), and hold breakers open by hand ([Registry.Isolate]).
 //
 // Clients have one name because they call one dependency, wherever in the program they are built. So the settings of a

@@ -49,6 +49,7 @@ type RejectedError struct {
 	causes []error // what the circuit was opened for, and what this call met itself
 }
 
+// Error names the client, the refusal, how long it lasts if that is known, and what it goes back to.
 func (e *RejectedError) Error() string {
 	s := fmt.Sprintf("resilient: client %q: %v", e.Client, e.sentinel())
 	if e.RetryAfter > 0 {

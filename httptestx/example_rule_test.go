@@ -86,10 +86,10 @@ func ExampleRule_Func() {
 	defer t.end()
 	srv := httptestx.NewServer(t, hello)
 	srv.On("/").Func(func(_ *http.Request, n int) []httptestx.Step {
-		switch {
-		case n == 1:
+		switch n {
+		case 1:
 			return nil // left to the handler
-		case n == 2:
+		case 2:
 			return httptestx.Plan(httptestx.Status(500))
 		}
 		return httptestx.Plan(httptestx.Read, httptestx.Reset)
