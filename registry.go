@@ -25,7 +25,8 @@ type Registry struct {
 	budgets map[string]*namedBudget
 	applied map[string]passage // by client name
 
-	viewers viewers
+	viewers   viewers
+	recording bool // the states keep a history
 }
 
 //nolint:gochecknoglobals // the one thing that a process shares
@@ -36,6 +37,16 @@ func NewRegistry() *Registry { return &Registry{} }
 
 // DefaultRegistry returns the registry of the process, which a client belongs to unless [Builder.Registry] says otherwise.
 func DefaultRegistry() *Registry { return defaultRegistry }
+
+// clock is that of the clients that were given none.
+func (r *Registry) clock() clockwork.Clock {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.real == nil {
+		r.real = clockwork.NewRealClock()
+	}
+	return r.real
+}
 
 // A namedBudget is drawn on by all clients that give its name.
 type namedBudget struct {
@@ -61,6 +72,7 @@ func (r *Registry) join(d *draft) (*shared, error) {
 		s.agree(d)
 	} else {
 		s = newShared(d, timelineFor(d, b))
+		s.recording = r.recording
 	}
 	if b != nil {
 		b.agree(d, s)

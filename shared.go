@@ -24,10 +24,11 @@ type shared struct {
 
 	clients []enrolled // guarded by the registry's mu
 
-	mu       sync.Mutex // guards what follows, and the gates of every state; the kit is changed under the registry's mu, too
-	kit      kit
-	lanes    map[string]*pipeline.Lane // of the endpoints, by name
-	isolated bool
+	mu        sync.Mutex // guards what follows, and the gates of every state; the kit is changed under the registry's mu, too
+	kit       kit
+	lanes     map[string]*pipeline.Lane // of the endpoints, by name
+	isolated  bool
+	recording bool // the states keep a history
 	authorities
 }
 
@@ -123,6 +124,7 @@ func (s *shared) equip(state *pipeline.State) {
 		state.Budget = g
 	}
 	s.equipLane(&state.Lane)
+	s.keepHistory(state)
 }
 
 func (s *shared) equipLane(l *pipeline.Lane) {
@@ -177,6 +179,9 @@ func (s *shared) isolate(isolated bool) {
 			change = l.Breaker.Isolate
 		}
 		t := change(s.now())
+		if t.Changed() {
+			s.recordByHand(l, t)
+		}
 		told = append(told, func() { l.Tell(t, func() {}) })
 	})
 	s.mu.Unlock()

@@ -129,19 +129,24 @@ func (s *shared) snapshot(name string, all []Snapshot) []Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.each(func(state *pipeline.State) {
-		all = append(all, Snapshot{
-			Client:        name,
-			Authority:     state.Authority,
-			Concurrency:   s.snapshotLimit(state),
-			Budget:        snapshotBudget(state),
-			Breaker:       s.snapshotBreaker(&state.Lane),
-			RateLimit:     s.snapshotRate(&state.Lane),
-			Endpoints:     s.snapshotEndpoints(),
-			RetriesDenied: denied(state),
-			Rejected:      rejected(state),
-		})
+		all = append(all, s.snapshotOf(name, state))
 	})
 	return all
+}
+
+// snapshotOf wants mu held.
+func (s *shared) snapshotOf(name string, state *pipeline.State) Snapshot {
+	return Snapshot{
+		Client:        name,
+		Authority:     state.Authority,
+		Concurrency:   s.snapshotLimit(state),
+		Budget:        snapshotBudget(state),
+		Breaker:       s.snapshotBreaker(&state.Lane),
+		RateLimit:     s.snapshotRate(&state.Lane),
+		Endpoints:     s.snapshotEndpoints(),
+		RetriesDenied: denied(state),
+		Rejected:      rejected(state),
+	}
 }
 
 func (s *shared) snapshotLimit(state *pipeline.State) *ConcurrencySnapshot {

@@ -86,14 +86,17 @@ func retryConfig(d *draft) pipeline.RetryConfig {
 }
 
 // listen turns the pipeline's events into the public ones, for the observers and for
-// the report that a call's context may have.
-func listen(client string, observers []Observer) func(context.Context) func(pipeline.Event) {
-	return func(ctx context.Context) func(pipeline.Event) {
-		report := newReporter(ctx)
+// the report that a call's context may have. The state's recorder, if it has one, takes them as they are.
+func listen(client string, observers []Observer) func(context.Context, *pipeline.State) func(pipeline.Event) {
+	return func(ctx context.Context, state *pipeline.State) func(pipeline.Event) {
+		report, recorder := newReporter(ctx), state.Recorder()
 		if report == nil && len(observers) == 0 {
-			return nil
+			return recording(state, recorder)
 		}
 		return func(e pipeline.Event) {
+			if recorder != nil {
+				recorder.Record(state.Now(), e)
+			}
 			public := publicEvent(Source{Client: client, Authority: e.Authority}, e)
 			if report != nil {
 				report.add(public)

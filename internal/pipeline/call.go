@@ -75,10 +75,10 @@ func (p *Pipeline) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func (p *Pipeline) begin(req *http.Request) *call {
 	k := &call{Pipeline: p, req: req, header: req.Header, until: unbounded}
-	if p.Listen != nil {
-		k.tell = p.Listen(k.ctx())
-	}
 	k.state = p.Pool.Acquire(req)
+	if p.Listen != nil {
+		k.tell = p.Listen(k.ctx(), k.state)
+	}
 	k.start = k.tick()
 	k.key()
 	k.body = sourceOf(req, p.Retry.Max > 0, p.Retry.BufferLimit)

@@ -19,8 +19,8 @@ type Config struct {
 	Clock  clockwork.Clock
 	Pool   Pool
 	Errors Errors
-	// Listen returns who is told of a call with this context, nil if nobody is; itself nil, nobody ever is.
-	Listen func(context.Context) func(Event)
+	// Listen returns who is told of a call with this context and state, nil if nobody is; itself nil, nobody ever is.
+	Listen func(context.Context, *State) func(Event)
 	// Start is told of a request that is about to be sent, which is the attempt's own but for its header, of its endpoint,
 	// and of how many the call has sent before. It returns the context to send it with, and who is told what came of it:
 	// nil if something panicked. Itself nil, nobody is told.

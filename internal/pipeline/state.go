@@ -27,6 +27,23 @@ type State struct {
 
 	denied   [reasons]atomic.Uint64
 	rejected [gates]atomic.Uint64
+	recorder atomic.Pointer[Recorder]
+}
+
+// A Recorder is told of all that the calls of a state do, and when, on their goroutines.
+type Recorder interface {
+	Record(now time.Duration, e Event)
+}
+
+// RecordTo has every call that begins from now on told to r.
+func (s *State) RecordTo(r Recorder) { s.recorder.Store(&r) }
+
+// Recorder returns who is told of the calls; nil if nobody is.
+func (s *State) Recorder() Recorder {
+	if r := s.recorder.Load(); r != nil {
+		return *r
+	}
+	return nil
 }
 
 // Now is the monotonic time since Epoch, the form in which gates are told it.
