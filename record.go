@@ -33,7 +33,7 @@ func (r *Registry) record() {
 // keepHistory has a state keep its history if that is wanted. It wants mu held, or a state that nobody else has.
 func (s *shared) keepHistory(state *pipeline.State) {
 	if s.recording && state.Recorder() == nil {
-		state.RecordTo(history.New(ending))
+		state.RecordTo(history.New(endingOf))
 	}
 }
 
@@ -43,8 +43,8 @@ func historyOf(state *pipeline.State) *history.Log {
 	return l
 }
 
-// ending is what the error of a call, or of an attempt, says about how it ended.
-func ending(err error) history.Ending {
+// endingOf is what the error of a call, or of an attempt, says about how it ended.
+func endingOf(err error) history.Ending {
 	switch {
 	case errors.Is(err, ErrTotalTimeout):
 		return history.TimedOut

@@ -242,7 +242,7 @@ func TestLateHooksCountForNobodyElse(t *testing.T) {
 		return respond(200, "x"), nil
 	})
 	var sends []int
-	p.Listen = func(context.Context) func(Event) {
+	p.Listen = func(context.Context, *State) func(Event) {
 		return func(e Event) {
 			if e.Kind == AttemptDone {
 				sends = append(sends, e.Attempt.Sends)
@@ -308,7 +308,7 @@ func TestGearsAreNotMixedUpUnderLoad(t *testing.T) {
 			pool := newPool(clock)
 			pool.Limit.Configure(100, 0)
 			p := New(Config{Base: s.Client().Transport, Clock: clock, Pool: pool, Errors: texts{}, Attempt: time.Hour})
-			p.Listen = func(context.Context) func(Event) {
+			p.Listen = func(context.Context, *State) func(Event) {
 				return func(e Event) {
 					switch e.Kind {
 					case AttemptDone:
