@@ -122,7 +122,8 @@ func (k *call) failed(a *attempt, err error) outcome {
 		// The transport traces, and never asked for a connection: the request
 		// itself would not do (scheme, header, host).
 	default:
-		o.Transient, o.health = !permanent(err), gate.Failure
+		lasting := permanent(err) || a.gear.seen.unsent() && barred(err)
+		o.Transient, o.health = !lasting, gate.Failure
 	}
 	return o
 }

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"errors"
 	"net"
+	"net/http"
 	"slices"
 	"strings"
 )
@@ -64,6 +65,19 @@ var refusals = []struct{ begins, ends string }{
 	{"http2: client conn not usable", ""},
 	{"http2: client conn could not be established", ""},
 	{cannotRewind, ""},
+}
+
+// barred reports that a proxy has refused to CONNECT for good, be it that it does not
+// know us: the request is not at fault, but that will not pass. net/http tells of such an
+// answer only how its status is called.
+func barred(err error) bool {
+	text := err.Error()
+	for code := http.StatusBadRequest; code < http.StatusInternalServerError; code++ {
+		if text == http.StatusText(code) && text != "" {
+			return !transientStatus(code)
+		}
+	}
+	return false
 }
 
 // alert is what a TLS alert from the peer says. Its type is not exported.

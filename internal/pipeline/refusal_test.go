@@ -48,3 +48,14 @@ func TestRefusalOfAReplayIsNoRefusalOfTheRequest(t *testing.T) {
 		is.Equal(a.refused(alert), want)
 	}
 }
+
+func TestProxyThatRefusesForGoodIsToldByTheStatusThatItNames(t *testing.T) {
+	is := is.New(t)
+	for text, want := range map[string]bool{
+		"Forbidden": true, "Proxy Authentication Required": true, "Not Found": true, "Method Not Allowed": true,
+		"Too Many Requests": false, "Request Timeout": false, "Bad Gateway": false, "Service Unavailable": false,
+		"unknown status code": false, "EOF": false, "": false, "forbidden by me": false,
+	} {
+		is.Equal(barred(errors.New(text)), want) // whether it may pass
+	}
+}
