@@ -117,6 +117,40 @@ func listed(t *testing.T, path, title string) (cells []string) {
 	return cells
 }
 
+// Words of events and states that the pages on strategies have in back quotes are such.
+func TestDocsOfStrategiesHaveTheWordsOfEvents(t *testing.T) {
+	reasons, gates := reasonsAndGates(t)
+	known := append(append(reasons, gates...), "throttle", "total_timeout", "below_minimum", "enforcing")
+	word := regexp.MustCompile(`^[a-z]+(_[a-z]+)+$`)
+	for _, p := range append(pages(t, "docs/strategies"), pageAt(t, "docs/guides/errors.md")) {
+		for _, s := range p.spans() {
+			if word.MatchString(s) && !slices.Contains(known, s) {
+				t.Errorf("%s: `%s`: no event says that", p.path, s)
+			}
+		}
+	}
+}
+
+// A page on a strategy says what it is for, has its settings, a snippet and a picture, and tells what is seen of it, how it
+// fails and how it is misused.
+func TestDocsOfStrategiesAreComplete(t *testing.T) {
+	for _, p := range pages(t, "docs/strategies") {
+		if p.path == "docs/strategies/order.md" {
+			continue
+		}
+		for _, part := range []string{
+			"**When to use it**", "## Settings\n", "## What you see\n", "## Errors\n", "## Anti-patterns\n", "```go\n", "| None | Standard | Conservative | AI |",
+		} {
+			if !strings.Contains(p.text, part) {
+				t.Errorf("%s lacks %q", p.path, part)
+			}
+		}
+		if len(p.snippets("mermaid"))+len(p.snippets("")) == 0 {
+			t.Errorf("%s lacks a picture", p.path)
+		}
+	}
+}
+
 // The order of the stages is written down in pipeline.New. What says it elsewhere says the same.
 func TestDocsTellTheOrderOfTheStages(t *testing.T) {
 	words := map[string]string{
