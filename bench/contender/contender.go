@@ -106,6 +106,17 @@ func through(c interface {
 		if err != nil {
 			return nil, err
 		}
+		if again, ok := body.(Replayable); ok {
+			req.ContentLength = again.Size()
+			req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(again.Again()), nil }
+		}
 		return c.Do(req)
 	}
+}
+
+// A Replayable is a request body that can be had again, though no memory holds it.
+type Replayable interface {
+	io.Reader
+	Size() int64
+	Again() io.Reader
 }
