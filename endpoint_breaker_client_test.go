@@ -62,6 +62,29 @@ func TestRetryMakesUpForTheEndpointThatIsDown(t *testing.T) {
 	})
 }
 
+// Nor does anybody of many at once: each call is answered by another endpoint, once.
+func TestEndpointThatIsDownCostsNoCallOfManyAtOnce(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(w *world) {
+		is := is.New(w.T)
+		base := &crowd{}
+		c := w.over(roundTripper(func(r *http.Request) (*http.Response, error) {
+			resp, err := base.RoundTrip(r)
+			if r.URL.Host == "a" {
+				resp.StatusCode = 500
+			}
+			return resp, err
+		}), fragile(spread(resilient.RoundRobin, places("a", "b", "c")...)).Retry(resilient.MaxRetries(1), every(0)))
+		var all sync.WaitGroup
+		for range 64 {
+			all.Go(func() { w.served(c, 30, 200) })
+		}
+		all.Wait()
+		is.Equal(base.calls["b"]+base.calls["c"], 64*30)         // each call is served
+		is.True(base.calls["a"] >= 2 && base.calls["a"] <= 64+1) // once two have failed, a gets what is on its way to it
+	})
+}
+
 // When its break is over an endpoint gets one call, and the others go on.
 func TestHalfOpenEndpointGetsOneProbe(t *testing.T) {
 	t.Parallel()

@@ -76,7 +76,7 @@ func (d *deployment) take(tokens int) time.Duration {
 	return 0
 }
 
-// A caller asks one question after the other, and gives up a call after two minutes.
+// A caller asks one question after the other.
 type caller func(question string) (ok bool)
 
 // clients makes the callers' clients for the deployments.
@@ -85,6 +85,7 @@ type clients func(t *testing.T, deployments []*deployment, base http.RoundTrippe
 // A result is what came of it.
 type result struct {
 	succeeded, failed, refused int
+	deployments                []*deployment
 	most                       float64 // asked of a deployment with its whole capacity in a minute, as a share of that
 	used                       float64 // share of what both allow
 	mean, p95                  time.Duration
@@ -101,7 +102,7 @@ func play(t *testing.T, build clients) result {
 		servers[strings.TrimPrefix(d.url, "http://")] = s
 	}
 	all := build(t, deployments, network{servers})
-	var r result
+	r := result{deployments: deployments}
 	var mu sync.Mutex
 	var took []time.Duration
 	var running sync.WaitGroup
@@ -122,13 +123,13 @@ func play(t *testing.T, build clients) result {
 		})
 	}
 	running.Wait()
-	r.add(deployments, took)
+	r.sum(took)
 	return r
 }
 
-func (r *result) add(deployments []*deployment, took []time.Duration) {
+func (r *result) sum(took []time.Duration) {
 	var accepted, allowed int
-	for _, d := range deployments {
+	for _, d := range r.deployments {
 		r.refused += d.refused
 		for m := range minutes {
 			if d.allowed(m) == quota {
