@@ -81,6 +81,23 @@ func TestPermanentErrorEndsTheCallsAndIsNoFailure(t *testing.T) {
 	})
 }
 
+// RetryIf may judge the errors of a function instead of the function itself.
+func TestRetryIfDecidesWhichErrorsOfAFunctionMayPass(t *testing.T) {
+	t.Parallel()
+	executing(t, func(t *testing.T, b resilient.Builder) {
+		is := is.New(t)
+		p := pipeline(t, b.Retry(resilient.RetryIf(func(a resilient.Attempt) bool { return errors.Is(a.Err, errLost) })))
+		n, err := resilient.Execute(t.Context(), p, failing(errLost))
+		is.NoErr(err)
+		is.Equal(n, 2) // it says that this one may
+		no := errors.New("no such table")
+		ctx, report := resilient.WithReport(t.Context())
+		_, err = resilient.Execute(ctx, p, failing(no))
+		is.Equal(err, no)
+		is.Equal(report.Attempts(), 1) // and that this one does not
+	})
+}
+
 func TestFunctionSaysWhenToBeCalledAgain(t *testing.T) {
 	t.Parallel()
 	executing(t, func(t *testing.T, b resilient.Builder) {

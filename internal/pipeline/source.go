@@ -49,6 +49,7 @@ type source struct {
 	begun  bool          // an attempt has had the body
 	open   int           // readers of the one body that are not closed
 	due    bool          // a further attempt has been promised the body
+	astray bool          // and since then an earlier one has read on, with GetBody
 	final  bool          // there will be no further attempt
 	closed bool          // orig is
 
@@ -73,6 +74,7 @@ func (s *source) reader() *reader {
 	if s == nil {
 		return nil
 	}
+	s.windBack()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := &s.first
@@ -103,12 +105,31 @@ func (s *source) rewind() bool {
 		s.due = s.keeps && !s.over && (s.err == nil || s.err == io.EOF)
 		return s.due
 	}
+	s.mu.Lock()
+	s.due = true
+	s.mu.Unlock()
 	body, err := s.again()
 	if err != nil || body == nil {
 		return false
 	}
 	s.next = body
 	return true
+}
+
+// windBack gets the body ready anew if an earlier attempt has read on since it was: the GetBody of some SDKs gives no
+// copy, but winds back the one body of all attempts. By now no other reader is handed anything.
+func (s *source) windBack() {
+	s.mu.Lock()
+	astray := s.astray
+	s.astray = false
+	s.mu.Unlock()
+	if !astray || s.next == nil {
+		return
+	}
+	if body, err := s.again(); err == nil && body != nil {
+		_ = s.next.Close()
+		s.next = body
+	}
 }
 
 // finish says that no further attempt will come.
@@ -183,6 +204,7 @@ func (r *reader) Read(p []byte) (int, error) {
 	n, err := body.Read(p)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.astray = s.astray || s.due
 	return r.took(n, err)
 }
 

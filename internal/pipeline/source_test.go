@@ -144,6 +144,26 @@ func TestGetBodyGivesEachAttemptItsOwn(t *testing.T) {
 	}
 }
 
+// The GetBody of some SDKs winds their one body back. A transport that answered early may read on from it until its reader
+// is sealed, and so take from the next attempt.
+func TestNextAttemptHasTheWholeOfABodyThatIsWoundBack(t *testing.T) {
+	is := is.New(t)
+	body := strings.NewReader("abcdef")
+	wind := func() (io.ReadCloser, error) {
+		_, err := body.Seek(0, io.SeekStart)
+		return io.NopCloser(body), err
+	}
+	s := sourceOf(&http.Request{Body: io.NopCloser(body), GetBody: wind, ContentLength: 6}, true, 0)
+	first := s.reader()
+	_, _ = first.Read(make([]byte, 2))
+	is.True(s.rewind()) // an early answer is worth a retry
+	_, _ = first.Read(make([]byte, 2))
+	first.seal()
+	b, err := io.ReadAll(s.reader())
+	is.NoErr(err)
+	is.Equal(string(b), "abcdef") // from its start
+}
+
 func TestGetBodyThatFailsMeansNoFurtherAttempt(t *testing.T) {
 	is := is.New(t)
 	body := &countedBody{Reader: strings.NewReader("abc")}
