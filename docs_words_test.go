@@ -76,6 +76,28 @@ func TestDocsOfStrategiesNameOnlyWhatThereIs(t *testing.T) {
 	}
 }
 
+// The column "here" in the guides for those who come from elsewhere has only what there is here.
+func TestDocsForOthersNameOnlyWhatIsHere(t *testing.T) {
+	known := api(t, "api/resilient.txt")
+	known["Builder"], known["GetBody"] = true, true
+	name, literal := regexp.MustCompile(`\b[A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*\b`), regexp.MustCompile(`"[^"]*"|[a-z]\w*\.\w+`)
+	found := 0
+	for _, p := range pages(t, "docs/guides") {
+		for _, table := range p.tables() {
+			for _, cell := range table.column("here") {
+				for _, s := range (page{text: cell}).spans() {
+					for _, n := range name.FindAllString(literal.ReplaceAllString(s, ""), -1) {
+						if found++; !known[n] {
+							t.Errorf("%s: `%s`: what is %s?", p.path, s, n)
+						}
+					}
+				}
+			}
+		}
+	}
+	is.New(t).True(found > 60) // they are found
+}
+
 // reasonsAndGates are those that a snapshot counts.
 func reasonsAndGates(t *testing.T) (reasons, gates []string) {
 	t.Helper()
