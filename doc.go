@@ -10,6 +10,12 @@
 // and used like any other. [Builder] has a method for each strategy, a [Preset]
 // sets all of them at once, and Build reports every setting that is out of range.
 //
+// The presets are [Conservative], for what takes orders; [Standard], for calls that may
+// be made again, which [New] begins with; [AI], for slow calls under a quota; and [None].
+//
+// Guides, a page for each strategy, and evidence are in the repository's docs:
+// https://github.com/a-seed-e0941262/resilient/tree/main/docs
+//
 // # How it differs from http.DefaultClient
 //
 //   - Calls have a total timeout and each attempt one of its own, both until
@@ -49,7 +55,8 @@
 //	Breaker      BreakerPolicy      stops asking what keeps failing
 //
 // [Config] has all of them as a value. Settings may also come from a document, with
-// [Builder.JSON], and change while clients are in use, with [Registry.Apply].
+// [Builder.JSON], and change while clients are in use, with [Registry.Apply]. The form of
+// documents is in docs/schema, for editors.
 //
 // # Shared state
 //
