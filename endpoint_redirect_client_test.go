@@ -62,6 +62,31 @@ func TestRedirectDoesNotDoubleTheEndpointsQuery(t *testing.T) {
 	})
 }
 
+// A Location that leads to the same place from what the caller asked for is left as the server wrote it.
+func TestRedirectIsRewrittenOnlyIfItWouldLeadElsewhere(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct{ base, said, seen string }{
+		{"http://a", "/next", "/next"},
+		{"http://a", "next?x=1#y", "next?x=1#y"},
+		{"http://a/v1", "next", "next"},
+		{"http://a/v1", "/v1/next", "http://nowhere.test/next"},
+		{"http://a/v1", "http://a/v1/next", "http://nowhere.test/next"},
+		{"http://a/v1", "/login", "/login"}, // outside of what is the endpoint's
+		{"http://a", "http://a/next", "http://nowhere.test/next"},
+	} {
+		t.Run(row.base+" "+row.said, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { rw.Header().Set("Location", row.said) }), func(w *world) {
+				is := is.New(w.T)
+				resp, err := w.client(spread(resilient.Ordered, resilient.Endpoint{URL: row.base})).Get("http://nowhere.test/start")
+				is.NoErr(err)
+				is.Equal(read(w.T, resp), "")
+				is.Equal(resp.Header.Get("Location"), row.seen)
+			})
+		})
+	}
+}
+
 func TestRedirectToTheEndpointIsKnownHoweverItIsWritten(t *testing.T) {
 	t.Parallel()
 	for base, to := range map[string]string{

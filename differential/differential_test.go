@@ -42,10 +42,12 @@ func TestResilientClientCanNotBeToldFromABareOne(t *testing.T) {
 	}
 }
 
-// resilientTransport has every strategy on that does not change what the server
-// sees, as Endpoints and GenerateKeys do. No retry is made, for the budget allows
-// none; every other gate is asked before it.
-func resilientTransport(base *http.Transport, s settings) http.RoundTripper {
+// resilientTransport has every strategy on but for GenerateKeys, which adds a header
+// to POST and PATCH: that is all that it does. Endpoints are one, which is where the
+// requests go anyhow. No retry is made, for the budget allows none; every other gate
+// is asked before it.
+func resilientTransport(base *http.Transport, in session) http.RoundTripper {
+	s := in.Settings
 	b := resilient.New("differential").Transport(base).Registry(resilient.NewRegistry()).
 		Timeout(resilient.Total(10*time.Hour), resilient.PerAttempt(9*time.Hour), resilient.BodyIdle(8*time.Hour),
 									resilient.TotalIncludesBody(s.TotalIncludesBody)).
@@ -57,6 +59,9 @@ func resilientTransport(base *http.Transport, s settings) http.RoundTripper {
 		Observe(func(context.Context, resilient.Event) {})
 	if s.PerAuthority {
 		b = b.PerAuthority()
+	}
+	if s.Endpoint {
+		b = b.Endpoints(resilient.RoundRobin, resilient.Endpoint{URL: in.Protocol.scheme() + "://" + home})
 	}
 	if s.UnprocessedOnly {
 		b = b.Idempotency(resilient.UnprocessedOnly)
@@ -220,4 +225,4 @@ func (r *run) byChance(s session, i int, want, got record) bool {
 	return true
 }
 
-func bare(base *http.Transport, _ settings) http.RoundTripper { return base }
+func bare(base *http.Transport, _ session) http.RoundTripper { return base }

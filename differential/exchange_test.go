@@ -49,6 +49,7 @@ type settings struct {
 	OneStream     bool // the server of HTTP/2 takes one request at a time on a connection
 
 	PerAuthority      bool
+	Endpoint          bool // there is one: where the requests go anyhow
 	TotalIncludesBody bool
 	UnprocessedOnly   bool
 	SafeMethodsOnly   bool

@@ -31,11 +31,12 @@ func some[T any](d dice, n int, of []T) []T {
 func generate(seed, n uint64) session {
 	d := dice{rand.New(rand.NewPCG(seed, n))}
 	s := session{Protocol: protocol(d.IntN(4)), Settings: d.settings()}
+	s.Settings.Endpoint = s.Settings.Endpoint && !s.Settings.PerAuthority // which exclude each other
 	for range 1 + d.IntN(sessionLength) {
 		x := d.exchange(s.Protocol)
-		for s.Settings.OneStream && x.breaks() {
-			// The bare client's Close waits until a request is off its connection, also when reading the body has failed.
-			// With the library that is so only for a body that was read to its end.
+		// The bare client's Close waits until a request is off its connection, also when reading the body has failed.
+		// With the library that is so only for a body that was read to its end.
+		for s.Settings.OneStream && x.breaks() || s.Settings.Endpoint && x.elsewhere() {
 			x = d.exchange(s.Protocol)
 		}
 		s.Exchanges = append(s.Exchanges, x)
@@ -58,6 +59,20 @@ func (x exchange) breaks() bool {
 	})
 }
 
+// elsewhere reports whether an exchange is about more than one place, or one that is
+// not addressed as usual: an endpoint would bring that home.
+func (x exchange) elsewhere() bool {
+	q := x.Request
+	if q.Host != "" || q.Opaque != "" || q.Scheme != "" || q.NoURL || q.Method == "CONNECT" || strings.HasPrefix(q.URL, home+":") {
+		return true
+	}
+	return slices.ContainsFunc(x.Answers, func(a answer) bool {
+		return slices.ContainsFunc(a.Headers, func(f field) bool {
+			return f.Name == "Location" && strings.Contains(f.Value, ":") || strings.HasPrefix(f.Value, "//")
+		})
+	})
+}
+
 // closes reports whether the server closes a connection after one of its answers.
 func (x exchange) closes() bool {
 	return slices.ContainsFunc(x.Answers, func(a answer) bool {
@@ -71,7 +86,7 @@ const sessionLength = 24
 func (d dice) settings() settings {
 	return settings{
 		NoCompression: d.in(4), HeaderTimeout: d.in(4), Jar: d.in(2), Hasty: d.in(6), OneStream: d.in(3),
-		PerAuthority: d.in(3), TotalIncludesBody: d.in(3), UnprocessedOnly: d.in(3), SafeMethodsOnly: d.in(4),
+		PerAuthority: d.in(3), Endpoint: d.in(4), TotalIncludesBody: d.in(3), UnprocessedOnly: d.in(3), SafeMethodsOnly: d.in(4),
 		BufferLimit: one(d, 0, 100, 64<<10, 1<<20),
 	}
 }

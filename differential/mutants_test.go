@@ -86,7 +86,7 @@ func TestFaultOfATransportIsSeen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			is := is.New(t)
-			r := &run{T: t, wrap: func(base *http.Transport, _ settings) http.RoundTripper {
+			r := &run{T: t, wrap: func(base *http.Transport, _ session) http.RoundTripper {
 				return roundTripper(func(r *http.Request) (*http.Response, error) {
 					resp, err := trip(base, r)
 					if resp != nil {
@@ -126,7 +126,7 @@ func answering(fault func(*http.Response) *http.Response) func(http.RoundTripper
 func TestDifferenceIsMadeSimple(t *testing.T) {
 	t.Parallel()
 	is := is.New(t)
-	r := &run{T: t, wrap: func(base *http.Transport, _ settings) http.RoundTripper {
+	r := &run{T: t, wrap: func(base *http.Transport, _ session) http.RoundTripper {
 		return roundTripper(func(r *http.Request) (*http.Response, error) {
 			resp, err := base.RoundTrip(r)
 			if err == nil && resp.StatusCode == http.StatusNotFound {

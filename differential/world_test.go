@@ -23,7 +23,7 @@ import (
 
 // A wrapper makes the transport under test of the one below. It returns the base
 // itself for the bare client.
-type wrapper func(base *http.Transport, s settings) http.RoundTripper
+type wrapper func(base *http.Transport, s session) http.RoundTripper
 
 // A record is what was observed of a session: the lines of each exchange, and at
 // last those of the session as a whole.
@@ -101,7 +101,7 @@ func newWorld(s session, wrap wrapper) *world {
 		p.SetHTTP2(s.Protocol == http2TLS)
 		p.SetUnencryptedHTTP2(s.Protocol == http2Clear)
 	}
-	w.client.Transport = wrap(w.base, s.Settings)
+	w.client.Transport = wrap(w.base, s)
 	if s.Settings.Jar {
 		w.client.Jar, _ = cookiejar.New(nil)
 	}

@@ -98,9 +98,20 @@ func (e *Endpoint) translate(resp *http.Response, sent, asked *url.URL) {
 	back.Scheme, back.Host, back.User = asked.Scheme, asked.Host, nil
 	back.RawQuery = e.ownQuery(to.RawQuery)
 	back.RawPath = rest
-	if back.Path, err = url.PathUnescape(rest); err == nil {
+	if back.Path, err = url.PathUnescape(rest); err == nil && !leads(asked, location, &back) {
 		resp.Header.Set("Location", back.String())
 	}
+}
+
+// leads reports whether a location takes one who is at from there as it is, as most
+// relative ones do.
+func leads(from *url.URL, location string, there *url.URL) bool {
+	to, err := from.Parse(location)
+	if err != nil {
+		return false
+	}
+	to.User = nil
+	return to.String() == there.String()
 }
 
 // ownQuery is a query without the base's, with which it begins if the server has kept it.
