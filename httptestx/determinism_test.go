@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/matryer/is"
@@ -43,6 +44,46 @@ func TestWholeLogIsTheSameInEveryRun(t *testing.T) {
 		}
 	}
 	is.Equal(len(logs), 1) // to the byte
+}
+
+// troubleOnHTTP2 is trouble for streams.
+func troubleOnHTTP2(srv *httptestx.Server) {
+	lognormal := httptestx.Latency(httptestx.LogNormal(80*time.Millisecond, 2*time.Second))
+	srv.On("/").Nth(5).Do(httptestx.Plan(httptestx.Informational(103), httptestx.Handle, httptestx.Malformed(httptestx.Gzip))...)
+	srv.On("/").Nth(7).Do(httptestx.Handle, httptestx.Malformed(httptestx.BadHPACK))
+	srv.On("/").Per("Idempotency-Key").Prob(0.3).Do(lognormal, httptestx.Handle, httptestx.ResetStream(httptestx.ErrCodeInternal))
+	srv.On("/").Prob(0.3).Do(httptestx.Latency(httptestx.Uniform(0, time.Second)), httptestx.GoAway(httptestx.ErrCodeNo, httptestx.BeforeThis))
+	srv.On("/").Every(3).Do(httptestx.RefuseStream)
+	srv.On("/").Every(2).Do(httptestx.Handle, httptestx.SendHeaders, lognormal, httptestx.Slow(4, time.Second))
+}
+
+func TestWholeLogIsTheSameInEveryRunOnHTTP2(t *testing.T) {
+	for _, p := range wireProtocols[2:] {
+		t.Run(p.name, func(t *testing.T) {
+			is := is.New(t)
+			logs := make(map[string]int)
+			for range 50 {
+				synctest.Test(t, func(t *testing.T) {
+					ft := newFakeT(t)
+					srv := p.memory(ft, place, httptestx.WithSeed(0x51f3))
+					troubleOnHTTP2(srv)
+					for i := range 30 {
+						send(srv, []string{"GET", "POST", "PUT"}[i%3], "/orders", fmt.Sprint("k", i%7), "{}")
+					}
+					httptestx.AtMostOnce(ft, srv)
+					httptestx.Arrivals(ft, srv, "/", 0)
+					logs[ft.report()]++
+					ft.end()
+				})
+			}
+			if len(logs) > 1 {
+				for log, n := range logs {
+					t.Logf("%d times:\n%s", n, log)
+				}
+			}
+			is.Equal(len(logs), 1) // to the byte
+		})
+	}
 }
 
 // fate is what a request met, without what may depend on the order of clients.

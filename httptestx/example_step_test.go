@@ -11,8 +11,10 @@ import (
 )
 
 // get puts into words what a client sees.
-func get(srv *httptestx.Server) string {
-	resp, err := srv.Client().Get(srv.URL)
+func get(srv *httptestx.Server) string { return getPath(srv, "") }
+
+func getPath(srv *httptestx.Server, path string) string {
+	resp, err := srv.Client().Get(srv.URL + path)
 	if err != nil {
 		return errWords(err)
 	}

@@ -1,6 +1,9 @@
 package httptestx_test
 
 import (
+	"context"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -108,6 +111,26 @@ func TestGuideRefusals(t *testing.T) {
 		is.Equal(postOrder(t.Context(), srv), want)  // the answer
 		is.Equal(srv.Exchanges()[i].Handled, i == 3) // and whether there is an order
 	}
+}
+
+func TestGuideSignsOfLife(t *testing.T) {
+	srv := httptestx.NewServer(t, hello)
+	srv.On("/hint").Do(httptestx.Informational(103, "Link", "</style.css>"), httptestx.Handle) // 103, then the answer
+	srv.On("/alive").Do(httptestx.Handle, httptestx.Informational(102), httptestx.Reset)       // a sign of life, and no answer
+	srv.On("/headers").Do(httptestx.Handle, httptestx.SendHeaders, httptestx.Hang)             // status and headers, and no body
+
+	is := is.New(t)
+	is.Equal(fetch(srv, "/hint"), "200 hello")                       // net/http's client passes over the 103
+	is.Equal(fetch(srv, "/alive"), "read: connection reset by peer") // as for any reset
+	is.Equal(srv.Wait(2)[1].Sent, httptestx.SentInfo)                // but there was something
+	ctx, cancel := context.WithCancel(t.Context())
+	req, _ := http.NewRequestWithContext(ctx, "GET", srv.URL+"/headers", nil)
+	resp, err := srv.Client().Do(req)
+	is.NoErr(err) // the headers are there
+	cancel()
+	_, err = io.ReadAll(resp.Body)
+	is.True(err != nil) // nothing else comes
+	resp.Body.Close()
 }
 
 func TestGuideMalformedAnswers(t *testing.T) {

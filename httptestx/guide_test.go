@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -38,10 +39,27 @@ func TestGuideShowsWhatIsCompiledAndRun(t *testing.T) {
 	}
 	all := flat(code.String())
 	snippets := guide(t, "go")
-	is.Equal(len(snippets), 20) // none is missed
+	is.Equal(len(snippets), 21) // none is missed
 	for _, s := range snippets {
 		if !strings.Contains(all, flat(s)) {
 			t.Errorf("in no guide_*_test.go, so nobody knows whether it works:\n%s", s)
+		}
+	}
+}
+
+// A recipe a fault: each step, malformation and ready plan is in the guide.
+func TestGuideHasEachFault(t *testing.T) {
+	is := is.New(t)
+	api, err := os.ReadFile("../api/httptestx.txt")
+	is.NoErr(err)
+	text, err := os.ReadFile("../docs/guides/testing.md")
+	is.NoErr(err)
+	faults := regexp.MustCompile(`(?m)^(?:var|func) (\w+)(?:\(.*\))? (?:\[\])?Step$|^const (\w+) (?:Malformation|Last)`)
+	found := faults.FindAllStringSubmatch(string(api), -1)
+	is.True(len(found) > 30) // the API was read
+	for _, m := range found {
+		if !regexp.MustCompile(`\b` + m[1] + m[2] + `\b`).Match(text) {
+			t.Errorf("the guide does not show %s", m[1]+m[2])
 		}
 	}
 }
