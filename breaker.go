@@ -74,8 +74,8 @@ type windowOption struct {
 	breakerFunc
 }
 
-// MinimumThroughput sets [BudgetPolicy].MinimumThroughput, 1 or more calls, or [BreakerPolicy].MinimumThroughput, 2 or
-// more attempts.
+// MinimumThroughput is how many the window must hold for a budget or a circuit breaker to be in force. It sets
+// [BudgetPolicy].MinimumThroughput, 1 or more calls, or [BreakerPolicy].MinimumThroughput, 2 or more attempts.
 func MinimumThroughput(n int) WindowOption {
 	return windowOption{
 		func(d *draft) { d.Budget.MinimumThroughput = n },
@@ -83,7 +83,8 @@ func MinimumThroughput(n int) WindowOption {
 	}
 }
 
-// SamplingDuration sets [BudgetPolicy].SamplingDuration, 1s to 24h, or [BreakerPolicy].SamplingDuration, 500ms or more.
+// SamplingDuration is the length of the window that a budget or a circuit breaker counts over. It sets
+// [BudgetPolicy].SamplingDuration, 1s to 24h, or [BreakerPolicy].SamplingDuration, 500ms or more.
 func SamplingDuration(window time.Duration) WindowOption {
 	return windowOption{
 		func(d *draft) { d.Budget.SamplingDuration = window },
@@ -94,17 +95,19 @@ func SamplingDuration(window time.Duration) WindowOption {
 	}
 }
 
-// FailureRatio sets [BreakerPolicy].FailureRatio: 0 to 1.
+// FailureRatio is the share of failed attempts at which the circuit opens: 0 to 1. It sets
+// [BreakerPolicy].FailureRatio.
 func FailureRatio(ratio float64) BreakerOption {
 	return breakerFunc(func(d *draft) { d.Breaker.FailureRatio = ratio })
 }
 
-// BreakDuration sets [BreakerPolicy].BreakDuration: 500ms or more.
+// BreakDuration is how long the circuit stays open: 500ms or more. It sets [BreakerPolicy].BreakDuration.
 func BreakDuration(length time.Duration) BreakerOption {
 	return breakerFunc(func(d *draft) { d.Breaker.BreakDuration = length })
 }
 
-// BreakDurationFunc sets [BreakerPolicy].BreakDurationFunc. It must not be nil.
+// BreakDurationFunc gives the length of each break, by what led to it. It sets [BreakerPolicy].BreakDurationFunc, and
+// must not be nil.
 func BreakDurationFunc(f func(Break) time.Duration) BreakerOption {
 	return breakerFunc(func(d *draft) {
 		if f == nil {
@@ -114,7 +117,8 @@ func BreakDurationFunc(f func(Break) time.Duration) BreakerOption {
 	})
 }
 
-// BreakUntilRetryAfter sets [BreakerPolicy].BreakUntilRetryAfter.
+// BreakUntilRetryAfter says whether a break lasts at least as long as the Retry-After of the response that caused it.
+// It sets [BreakerPolicy].BreakUntilRetryAfter.
 func BreakUntilRetryAfter(until bool) BreakerOption {
 	return breakerFunc(func(d *draft) { d.Breaker.BreakUntilRetryAfter = until })
 }

@@ -41,17 +41,19 @@ type budgetFunc func(*draft)
 
 func (f budgetFunc) budget(d *draft) { f(d) }
 
-// RetryRatio sets [BudgetPolicy].RetryRatio: 0 to 1.
+// RetryRatio is how many retries there may be for each call: 0 to 1. It sets [BudgetPolicy].RetryRatio.
 func RetryRatio(ratio float64) BudgetOption {
 	return budgetFunc(func(d *draft) { d.Budget.RetryRatio = ratio })
 }
 
-// LowVolumeRetries sets [BudgetPolicy].LowVolumeRetries: 0 or more, 0 for the rule of the minimum throughput.
+// LowVolumeRetries is how many retries the window may hold however few calls there are: 0 or more, 0 for the rule of
+// the minimum throughput. It sets [BudgetPolicy].LowVolumeRetries.
 func LowVolumeRetries(n int) BudgetOption {
 	return budgetFunc(func(d *draft) { d.Budget.LowVolumeRetries = n })
 }
 
-// BudgetName sets [BudgetPolicy].Name: up to 200 bytes of printable text, or "" for a budget of the client's own.
+// BudgetName names a budget that clients of other names can draw on as well: up to 200 bytes of printable text, or ""
+// for a budget of the client's own. It sets [BudgetPolicy].Name.
 func BudgetName(name string) BudgetOption {
 	return budgetFunc(func(d *draft) { d.Budget.Name = name })
 }

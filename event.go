@@ -45,14 +45,15 @@ type RetryScheduled struct {
 	RetryAfter bool
 }
 
-// RetryDenied is sent when an attempt was worth a retry and none was made. The
-// caller gets the outcome of that attempt.
+// RetryDenied is sent when an attempt was worth a retry, or by its status looked so, and
+// none was made. The caller gets the outcome of that attempt.
 type RetryDenied struct {
 	Source
 	// Failed is the attempt that is not repeated.
 	Failed Attempt
 	// Reason is one of final, nested, disabled, attempts, method, ambiguous, body, retry_after,
-	// deadline, circuit_open, rate_limited and budget_exhausted.
+	// deadline, circuit_open, rate_limited and budget_exhausted, asked in this order as a rule.
+	// docs/strategies/retry.md says what to do about each.
 	Reason string
 }
 

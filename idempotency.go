@@ -34,10 +34,11 @@ type idempotencyFunc func(*draft)
 func (f idempotencyFunc) idempotency(d *draft) { f(d) }
 
 const (
-	// UnprocessedOnly sets [IdempotencyPolicy].UnprocessedOnly.
+	// UnprocessedOnly retries a request that is not idempotent only if it was certainly not processed. It sets
+	// [IdempotencyPolicy].UnprocessedOnly.
 	UnprocessedOnly idempotencySwitch = iota + 1
 
-	// GenerateKeys sets [IdempotencyPolicy].GenerateKeys.
+	// GenerateKeys gives a POST or PATCH without an Idempotency-Key one. It sets [IdempotencyPolicy].GenerateKeys.
 	GenerateKeys
 )
 
@@ -52,8 +53,9 @@ func (s idempotencySwitch) idempotency(d *draft) {
 	}
 }
 
-// AmbiguousStatuses sets [IdempotencyPolicy].AmbiguousStatuses, 100 to 999 each, and UnprocessedOnly with it. Without a
-// status, any response tells that the request was not processed.
+// AmbiguousStatuses names the statuses after which a request that is not idempotent may have been processed, 100 to 999
+// each. Without one, any response tells that it was not. It sets [IdempotencyPolicy].AmbiguousStatuses, and
+// UnprocessedOnly with it.
 func AmbiguousStatuses(statuses ...int) IdempotencyOption {
 	statuses = append([]int{}, statuses...) // not nil, which would be the standard rule
 	return idempotencyFunc(func(d *draft) {

@@ -24,12 +24,12 @@ type concurrencyFunc func(*draft)
 
 func (f concurrencyFunc) concurrency(d *draft) { f(d) }
 
-// Permits sets [ConcurrencyPolicy].Permits: 1 to 2147483647.
+// Permits is how many calls may run at once: 1 to 2147483647. It sets [ConcurrencyPolicy].Permits.
 func Permits(n int) ConcurrencyOption {
 	return concurrencyFunc(func(d *draft) { d.Concurrency.Permits = n })
 }
 
-// Queue sets [ConcurrencyPolicy].Queue: 0 to 2147483647.
+// Queue is how many calls may wait for a permit: 0 to 2147483647. It sets [ConcurrencyPolicy].Queue.
 func Queue(n int) ConcurrencyOption {
 	return concurrencyFunc(func(d *draft) { d.Concurrency.Queue = n })
 }

@@ -59,12 +59,12 @@ type rateLimitFunc func(*draft)
 
 func (f rateLimitFunc) rateLimit(d *draft) { f(d) }
 
-// PerSecond sets [RateLimitPolicy].Tokens, 1 to 1e12, and Per to a second. The bucket holds as many, unless [Burst] is
-// given as well.
+// PerSecond lets so many tokens flow into the bucket each second, 1 to 1e12. The bucket holds as many, unless [Burst]
+// is given as well. It sets [RateLimitPolicy].Tokens and Per.
 func PerSecond(tokens int) RateLimitOption { return flow(tokens, time.Second) }
 
-// PerMinute sets [RateLimitPolicy].Tokens, 1 to 1e12, and Per to a minute. The bucket holds as many, unless [Burst] is
-// given as well.
+// PerMinute lets so many tokens flow into the bucket each minute, 1 to 1e12. The bucket holds as many, unless [Burst]
+// is given as well. It sets [RateLimitPolicy].Tokens and Per.
 func PerMinute(tokens int) RateLimitOption { return flow(tokens, time.Minute) }
 
 func flow(tokens int, per time.Duration) RateLimitOption {
@@ -73,7 +73,7 @@ func flow(tokens int, per time.Duration) RateLimitOption {
 	})
 }
 
-// Burst sets [RateLimitPolicy].Burst: 1 to 1e12.
+// Burst is how many tokens the bucket holds: 1 to 1e12. It sets [RateLimitPolicy].Burst.
 func Burst(tokens int) RateLimitOption {
 	return rateLimitFunc(func(d *draft) {
 		d.RateLimit.Burst = tokens
@@ -81,12 +81,13 @@ func Burst(tokens int) RateLimitOption {
 	})
 }
 
-// Wait sets [RateLimitPolicy].Wait: 0 to 24h.
+// Wait is how long an attempt may wait for its tokens: 0 to 24h, where 0 is not at all. It sets [RateLimitPolicy].Wait.
 func Wait(most time.Duration) RateLimitOption {
 	return rateLimitFunc(func(d *draft) { d.RateLimit.Wait = most })
 }
 
-// Cost sets [RateLimitPolicy].Cost. It must not be nil.
+// Cost says how many tokens an attempt takes, by its request; without it that is one. It sets [RateLimitPolicy].Cost,
+// and must not be nil.
 func Cost(f func(*http.Request) int) RateLimitOption {
 	return rateLimitFunc(func(d *draft) {
 		if f == nil {
@@ -97,13 +98,13 @@ func Cost(f func(*http.Request) int) RateLimitOption {
 }
 
 const (
-	// PerCall sets [RateLimitPolicy].PerCall.
+	// PerCall has a call take its cost once, instead of each attempt. It sets [RateLimitPolicy].PerCall.
 	PerCall rateLimitSwitch = iota + 1
 
-	// SettleUsage sets [RateLimitPolicy].SettleUsage.
+	// SettleUsage replaces what was taken by the usage that the answer tells. It sets [RateLimitPolicy].SettleUsage.
 	SettleUsage
 
-	// HeedServer sets [RateLimitPolicy].HeedServer.
+	// HeedServer lowers the bucket to what the server says is left. It sets [RateLimitPolicy].HeedServer.
 	HeedServer
 )
 

@@ -74,7 +74,8 @@ type retryFunc func(*draft)
 
 func (f retryFunc) retry(d *draft) { f(d) }
 
-// MaxRetries sets [RetryPolicy].MaxRetries: the attempts that may follow the first, 0 or more. 0 turns retries off.
+// MaxRetries is how many attempts may follow the first: 0 or more. 0 turns retries off. It sets
+// [RetryPolicy].MaxRetries.
 func MaxRetries(n int) RetryOption {
 	return retryFunc(func(d *draft) {
 		d.Retry.MaxRetries = n
@@ -82,8 +83,9 @@ func MaxRetries(n int) RetryOption {
 	})
 }
 
-// Backoff sets [RetryPolicy].BackoffBase and BackoffCap, each 0 to 24h, and takes a BackoffFunc away. The base must not
-// exceed the cap; a cap of 0 is none.
+// Backoff gives the wait before the first retry, which doubles from one to the next, and the longest wait: each 0 to
+// 24h. The base must not exceed the cap; a cap of 0 is none. It sets [RetryPolicy].BackoffBase and BackoffCap, and
+// takes a BackoffFunc away.
 func Backoff(base, limit time.Duration) RetryOption {
 	return retryFunc(func(d *draft) {
 		d.Retry.BackoffBase, d.Retry.BackoffCap = base, limit
@@ -91,7 +93,8 @@ func Backoff(base, limit time.Duration) RetryOption {
 	})
 }
 
-// BackoffFunc sets [RetryPolicy].BackoffFunc. It must not be nil.
+// BackoffFunc makes the waits of each call, instead of [Backoff] and [Jitter]. It sets [RetryPolicy].BackoffFunc, and
+// must not be nil.
 func BackoffFunc(f func() backoff.BackOff) RetryOption {
 	return retryFunc(func(d *draft) {
 		if f == nil {
@@ -101,39 +104,44 @@ func BackoffFunc(f func() backoff.BackOff) RetryOption {
 	})
 }
 
-// RetryAfter sets [RetryPolicy].RetryAfter.
+// RetryAfter says whether the wait that a server asks for is honoured. It sets [RetryPolicy].RetryAfter.
 func RetryAfter(honoured bool) RetryOption {
 	return retryFunc(func(d *draft) { d.Retry.RetryAfter = honoured })
 }
 
-// ReadCauses sets [RetryPolicy].ReadCauses.
+// ReadCauses says whether error answers are read for their cause, as AI services tell it. It sets
+// [RetryPolicy].ReadCauses.
 func ReadCauses(read bool) RetryOption {
 	return retryFunc(func(d *draft) { d.Retry.ReadCauses = read })
 }
 
-// MaxRetryAfter sets [RetryPolicy].MaxRetryAfter: 0 to 24h, 0 for what the total timeout leaves.
+// MaxRetryAfter is the longest wait that a server may ask for: 0 to 24h, 0 for what the total timeout leaves. It sets
+// [RetryPolicy].MaxRetryAfter.
 func MaxRetryAfter(longest time.Duration) RetryOption {
 	return retryFunc(func(d *draft) { d.Retry.MaxRetryAfter = longest })
 }
 
-// RetryMethods sets [RetryPolicy].Methods: only these are retried. It needs one method at least.
+// RetryMethods names the only methods that are retried: one at least. It sets [RetryPolicy].Methods.
 func RetryMethods(methods ...string) RetryOption {
 	methods = append([]string{}, methods...) // not nil, which would be all methods
 	return retryFunc(func(d *draft) { d.Retry.Methods = methods })
 }
 
-// ExceptMethods sets [RetryPolicy].ExceptMethods: these are not retried. Without a method it takes the exceptions away.
+// ExceptMethods names methods that are not retried; without one it takes the exceptions away. It sets
+// [RetryPolicy].ExceptMethods.
 func ExceptMethods(methods ...string) RetryOption {
 	methods = slices.Clone(methods)
 	return retryFunc(func(d *draft) { d.Retry.ExceptMethods = methods })
 }
 
-// BufferLimit sets [RetryPolicy].BufferLimit: 0 bytes or more.
+// BufferLimit is how many bytes are kept for a retry of a body that can't be had again otherwise: 0 or more. It sets
+// [RetryPolicy].BufferLimit.
 func BufferLimit(bytes int) RetryOption {
 	return retryFunc(func(d *draft) { d.Retry.BufferLimit = bytes })
 }
 
-// RetryIf sets [RetryPolicy].RetryIf. It must not be nil.
+// RetryIf says which outcomes are worth a retry, instead of [Attempt].Transient. It sets [RetryPolicy].RetryIf, and
+// must not be nil.
 func RetryIf(f func(Attempt) bool) RetryOption {
 	return retryFunc(func(d *draft) {
 		if f == nil {

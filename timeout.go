@@ -37,7 +37,8 @@ type timeoutFunc func(*draft)
 
 func (f timeoutFunc) timeout(d *draft) { f(d) }
 
-// Total sets [TimeoutPolicy].Total: 10ms to 24h, or 0 for none.
+// Total bounds the whole call, waits included, until its response headers: 10ms to 24h, or 0 for none. It sets
+// [TimeoutPolicy].Total.
 func Total(limit time.Duration) TimeoutOption {
 	return timeoutFunc(func(d *draft) {
 		d.Timeout.Total = limit
@@ -45,7 +46,8 @@ func Total(limit time.Duration) TimeoutOption {
 	})
 }
 
-// PerAttempt sets [TimeoutPolicy].PerAttempt: 10ms to 24h, or 0 for none.
+// PerAttempt bounds each attempt until its response headers: 10ms to 24h, or 0 for none. It sets
+// [TimeoutPolicy].PerAttempt.
 func PerAttempt(limit time.Duration) TimeoutOption {
 	return timeoutFunc(func(d *draft) {
 		d.Timeout.PerAttempt = limit
@@ -59,12 +61,14 @@ func WithAttemptTimeout(ctx context.Context, limit time.Duration) context.Contex
 	return pipeline.WithAttemptTimeout(ctx, limit)
 }
 
-// BodyIdle sets [TimeoutPolicy].BodyIdle: 10ms to 24h, or 0 for none.
+// BodyIdle bounds how long a read of the response body may wait for the next bytes: 10ms to 24h, or 0 for none. It sets
+// [TimeoutPolicy].BodyIdle.
 func BodyIdle(limit time.Duration) TimeoutOption {
 	return timeoutFunc(func(d *draft) { d.Timeout.BodyIdle = limit })
 }
 
-// TotalIncludesBody sets [TimeoutPolicy].TotalIncludesBody.
+// TotalIncludesBody says whether the total timeout runs on until the response body has been read. It sets
+// [TimeoutPolicy].TotalIncludesBody.
 func TotalIncludesBody(included bool) TimeoutOption {
 	return timeoutFunc(func(d *draft) {
 		d.Timeout.TotalIncludesBody = included
