@@ -6,9 +6,12 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/a-seed-e0941262/resilient"
 	"github.com/a-seed-e0941262/resilient/bench/base"
 	"github.com/a-seed-e0941262/resilient/bench/contender"
+	"github.com/jonboulle/clockwork"
 )
 
 // A situation is a request, and the transport that it is sent to.
@@ -22,10 +25,13 @@ type situation struct {
 func situations(tb testing.TB) []situation {
 	ctx, cancel := context.WithCancel(context.Background())
 	tb.Cleanup(cancel)
+	sooner, stop := context.WithTimeout(ctx, 5*time.Second)
+	tb.Cleanup(stop)
 	return []situation{
 		{"get-background", base.Stub{}, context.Background(), http.MethodGet},
 		{"get-cancellable", base.Stub{}, ctx, http.MethodGet},
 		{"post-1k", base.Stub{}, ctx, http.MethodPost},
+		{"get-sooner", base.Stub{}, sooner, http.MethodGet},
 		{"get-like-transport", base.LikeTransport{}, ctx, http.MethodGet},
 	}
 }
@@ -104,4 +110,35 @@ func BenchmarkTogether(b *testing.B) {
 			})
 		})
 	}
+}
+
+// BenchmarkClockReads counts how often a call reads the clock.
+func BenchmarkClockReads(b *testing.B) {
+	clock := &countingClock{Clock: clockwork.NewRealClock()}
+	rt, err := resilient.New("counted").Defaults(resilient.Conservative).Registry(resilient.NewRegistry()).
+		Clock(clock).Transport(base.Stub{}).BuildTransport()
+	if err != nil {
+		b.Fatal(err)
+	}
+	call := situations(b)[0].caller(rt)
+	clock.reads = 0
+	for b.Loop() {
+		call()
+	}
+	b.ReportMetric(float64(clock.reads)/float64(b.N), "reads/call")
+}
+
+type countingClock struct {
+	clockwork.Clock
+	reads int
+}
+
+func (c *countingClock) Now() time.Time {
+	c.reads++
+	return c.Clock.Now()
+}
+
+func (c *countingClock) Since(t time.Time) time.Duration {
+	c.reads++
+	return c.Clock.Since(t)
 }

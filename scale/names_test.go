@@ -14,6 +14,7 @@ import (
 // crowd is a registry of so many client names, what each of them takes, and what it takes to build and to use one more.
 type crowd struct {
 	bytes int           // a name
+	tasks int           // goroutines, all of them
 	build time.Duration // of a client whose name is there already
 	call  time.Duration
 }
@@ -21,12 +22,12 @@ type crowd struct {
 func gather(tb testing.TB, names int) crowd {
 	tb.Helper()
 	registry := resilient.NewRegistry()
-	before := heap()
+	before, tasks := heap(), runtime.NumGoroutine()
 	clients := make([]http.RoundTripper, names)
 	for i := range clients {
 		clients[i] = transport(tb, member(registry, i))
 	}
-	c := crowd{bytes: (heap() - before) / names}
+	c := crowd{bytes: (heap() - before) / names, tasks: runtime.NumGoroutine() - tasks}
 	const times = 1000
 	begun := time.Now()
 	for i := range times {
@@ -52,6 +53,7 @@ func TestNameTakesTheSameMemoryHoweverManyThereAre(t *testing.T) { //nolint:para
 	few, many := gather(t, 500), gather(t, 5000)
 	is.True(many.bytes < few.bytes*5/4) // a name takes more among many
 	is.True(many.bytes < 16<<10)        // or takes much
+	is.Equal(many.tasks, 0)             // or does something while nobody calls
 }
 
 func BenchmarkNames(b *testing.B) {
@@ -60,6 +62,7 @@ func BenchmarkNames(b *testing.B) {
 			for b.Loop() {
 				c := gather(b, n)
 				b.ReportMetric(float64(c.bytes), "B/name")
+				b.ReportMetric(float64(c.tasks), "goroutines")
 				b.ReportMetric(float64(c.build), "ns/build")
 				b.ReportMetric(float64(c.call), "ns/call")
 			}

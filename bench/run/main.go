@@ -69,6 +69,9 @@ func (m *meter) measure(only string) error {
 	if err := os.MkdirAll(m.out(""), 0o755); err != nil {
 		return err
 	}
+	if err := os.WriteFile(m.out("effort.txt"), []byte(m.String()+"\n"), 0o644); err != nil {
+		return err
+	}
 	for _, s := range m.steps() {
 		if only != "" && !slices.Contains(strings.Split(only, ","), s.name) {
 			continue

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -24,6 +25,11 @@ type effort struct {
 	downloads int
 	size      int // of a body
 	hour      bool
+}
+
+func (e effort) String() string {
+	return fmt.Sprintf("%d rounds of benchmarks of %s, %d of loopback, %d of downloads, %d processes for each client, %d calls in flight, "+
+		"bodies of %d MiB", e.rounds, e.benchtime, e.loops, e.downloads, e.processes, e.flight, e.size>>20)
 }
 
 //nolint:gochecknoglobals // only read
@@ -64,11 +70,7 @@ func (m *meter) into(s step) error {
 		return err
 	}
 	m.file = f
-	if err := s.do(); err != nil {
-		f.Close()
-		return err
-	}
-	return f.Close()
+	return errors.Join(s.do(), f.Close())
 }
 
 // micro runs the benchmarks in rounds, so that what disturbs them disturbs all alike.
@@ -79,8 +81,8 @@ func (m *meter) micro() error {
 	}
 	for range m.rounds {
 		for _, part := range []struct{ bench, cpu string }{
-			{"Clock|Budget|Breaker|Limit|Rate|Together", "1,2"},
-			{"Pipeline|Do|Read", "1"},
+			{"Clock$|Budget|Breaker|Limit|Rate|Together", "1,2"},
+			{"Pipeline|Do|Read|ClockReads", "1"},
 		} {
 			if err := m.run(binary, "-test.run=^$", "-test.bench="+part.bench, "-test.cpu="+part.cpu, "-test.benchtime="+m.benchtime); err != nil {
 				return err
@@ -99,7 +101,7 @@ func (m *meter) compile(pkg string) (string, error) {
 }
 
 func (m *meter) loopback() error {
-	return m.self("loopback", strconv.Itoa(m.loops), strconv.Itoa(m.effort.scale))
+	return m.self("loopback", strconv.Itoa(m.loops), strconv.Itoa(m.scale))
 }
 
 func (m *meter) inFlight() error {
