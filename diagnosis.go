@@ -33,7 +33,7 @@ func (l level) String() string { return [...]string{"trouble", "watch", "fine", 
 func (l level) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
 // diagnose says why the clients of a state are not retrying, or what else they do: one finding at least, what
-// matters most first. Of what matters as much, the first stops what comes after it.
+// matters most first.
 func diagnose(s *situation) []finding {
 	var found []finding
 	for _, check := range [...]func(*situation) []finding{
@@ -43,8 +43,10 @@ func diagnose(s *situation) []finding {
 	} {
 		found = append(found, check(s)...)
 	}
-	found = append(found, s.flow())
 	slices.SortStableFunc(found, func(a, b finding) int { return cmp.Compare(a.Level, b.Level) })
+	if len(found) == 0 || found[0].Level > watch && found[0].Reason != "off" {
+		found = slices.Insert(found, 0, s.flow())
+	}
 	return found
 }
 
@@ -178,8 +180,8 @@ func (s *situation) full() []finding {
 	case c.Queued < s.queue:
 		return []finding{{
 			Level: watch, Reason: "concurrency_queue", Verdict: "Calls wait",
-			Because: "all of the " + count(c.Permits, "permit", "permits") + " are in use, and " + count(c.Queued, "call waits", "calls wait") +
-				" for one; there is room for " + figure(s.queue) + ".",
+			Because: figure(c.InUse) + " of " + count(c.Permits, "permit is", "permits are") + " in use, and " + count(c.Queued, "call waits", "calls wait") +
+				" for one. There is room for " + figure(s.queue) + ".",
 			Advice: adviceFull,
 		}}
 	default:
@@ -189,7 +191,7 @@ func (s *situation) full() []finding {
 		}
 		return []finding{{
 			Level: trouble, Reason: "concurrency_limit", Verdict: "Further calls are refused",
-			Because: "all of the " + count(c.Permits, "permit", "permits") + " are in use, " + room + ".",
+			Because: figure(c.InUse) + " of " + count(c.Permits, "permit is", "permits are") + " in use, " + room + ".",
 			Advice:  adviceFull,
 		}}
 	}

@@ -16,18 +16,25 @@ func (s *situation) denials() []finding {
 		if s.explained(reason) {
 			continue
 		}
-		why, advice := whyDenied(reason, s.retries)
-		verdict := "No retries"
-		if s.minute.Retries > 0 {
-			verdict = "Not every retry is made"
-		}
-		found = append(found, finding{
-			Level: watch, Reason: reason.String(), Verdict: verdict,
-			Because: count(s.minute.Denied[i], "retry was", "retries were") + " not made in the last minute: " + why + ".",
-			Advice:  advice,
-		})
+		found = append(found, s.denial(reason, s.minute.Denied[i]))
 	}
 	return found
+}
+
+func (s *situation) denial(r pipeline.Reason, n uint32) finding {
+	why, advice := whyDenied(r, s.retries)
+	f := finding{
+		Level: watch, Reason: r.String(), Verdict: "No retries", Advice: advice,
+		Because: count(n, "retry was", "retries were") + " not made in the last minute: " + why + ".",
+	}
+	switch {
+	case r == pipeline.ReasonAttempts:
+		f.Verdict = "Retries do not help"
+		f.Because = count(n, "call", "calls") + " in the last minute failed though " + count(s.retries, "retry was", "retries were") + " made."
+	case s.minute.Retries > 0:
+		f.Verdict = "Not every retry is made"
+	}
+	return f
 }
 
 // byCount returns the indexes of what is not zero, the largest first.
@@ -106,7 +113,7 @@ func (s *situation) cut() []finding {
 	}
 	if n := s.minute.Left; n > 0 {
 		found = append(found, finding{
-			Level: watch, Reason: "canceled", Verdict: "Not for those who have left",
+			Level: s.leaving(), Reason: "canceled", Verdict: "Not for those who have left",
 			Because: count(n, "call", "calls") + " of " + figure(s.minute.Calls) +
 				" in the last minute ended since the caller's context was canceled or its deadline had passed.",
 			Next:   "Nobody waits for a retry then, so there is none.",
@@ -114,6 +121,15 @@ func (s *situation) cut() []finding {
 		})
 	}
 	return found
+}
+
+// leaving is how much it matters that callers leave: some always do.
+func (s *situation) leaving() level {
+	const some = 0.1
+	if float64(s.minute.Left) > some*float64(s.minute.Calls) {
+		return watch
+	}
+	return fine
 }
 
 // unwanted is about failures that the client's own RetryIf does not want repeated.
@@ -147,7 +163,7 @@ func (s *situation) flow() finding {
 		f.Reason = "permanent"
 		f.Because = figure(m.Permanent) + " of " + attempts + " ended in a way that no retry mends, such as status 404 or a bad certificate."
 	default:
-		f.Reason, f.Because = "healthy", "none of "+attempts+" failed."
+		f.Reason, f.Because = "healthy", "no attempt failed in the last minute, of "+figure(m.Attempts)+"."
 	}
 	return f
 }
@@ -160,7 +176,7 @@ func (s *situation) would() string {
 	case s.retrying == 0:
 		return "One that fails is not repeated."
 	}
-	return "One that fails is repeated, up to " + count(s.retries, "time", "times") + ". " + s.left()
+	return "One that fails is repeated up to " + count(s.retries, "time", "times") + ". " + s.left()
 }
 
 // left is what the budget has left.

@@ -215,7 +215,7 @@ var diagnoses = []struct {
 			p.open(p.Context(), "GET")
 			p.open(p.Context(), "GET")
 		}, "trouble", "concurrency_limit",
-		"Further calls are refused: all of the 2 permits are in use, and there is no queue.", "",
+		"Further calls are refused: 2 of 2 permits are in use, and there is no queue.", "",
 	},
 	{
 		"a call in the queue", func(p *subject) {
@@ -226,7 +226,7 @@ var diagnoses = []struct {
 			synctest.Wait()
 			time.AfterFunc(time.Second, func() { resp.Body.Close() })
 		}, "watch", "concurrency_queue",
-		"Calls wait: all of the 1 permit are in use, and 1 call waits for one; there is room for 3.", "",
+		"Calls wait: 1 of 1 permit is in use, and 1 call waits for one. There is room for 3.", "",
 	},
 	{
 		"no tokens", func(p *subject) { p.status = 200; p.build(rate(resilient.Burst(3))); p.call(4) }, "trouble", "rate_limited",
@@ -293,7 +293,7 @@ var diagnoses = []struct {
 	},
 	{
 		"all retries used", func(p *subject) { p.build(retries(resilient.MaxRetries(2))); p.call(2) }, "watch", "attempts",
-		"Not every retry is made: 2 retries were not made in the last minute: all 2 retries of the call had been made, and the last one failed, too.", "",
+		"Retries do not help: 2 calls in the last minute failed though 2 retries were made.", "",
 	},
 	{
 		"circuit was open", func(p *subject) {
@@ -333,6 +333,19 @@ var diagnoses = []struct {
 		"Nobody waits for a retry then, so there is none.",
 	},
 	{
+		"one caller of many left", func(p *subject) {
+			p.status = 200
+			p.build()
+			p.call(99)
+			p.status = 0
+			ctx, cancel := context.WithTimeout(p.Context(), time.Second)
+			defer cancel()
+			p.callWith(ctx, "GET", 1)
+		}, "fine", "healthy",
+		"Nothing to retry: no attempt failed in the last minute, of 100.",
+		"One that fails is repeated up to 1 time. There is no budget that would bound retries.",
+	},
+	{
 		"own RetryIf", func(p *subject) {
 			p.build(retries(resilient.RetryIf(func(resilient.Attempt) bool { return false })))
 			p.call(2)
@@ -352,7 +365,7 @@ var diagnoses = []struct {
 	{
 		"failing for good", func(p *subject) { p.status = 404; p.build(); p.call(2) }, "fine", "permanent",
 		"Nothing to retry: 2 of 2 attempts in the last minute ended in a way that no retry mends, such as status 404 or a bad certificate.",
-		"One that fails is repeated, up to 1 time. There is no budget that would bound retries.",
+		"One that fails is repeated up to 1 time. There is no budget that would bound retries.",
 	},
 	{
 		"healthy", func(p *subject) {
@@ -360,8 +373,8 @@ var diagnoses = []struct {
 			p.build(budget(resilient.MinimumThroughput(100)))
 			p.call(2)
 		}, "fine", "healthy",
-		"Nothing to retry: none of 2 attempts in the last minute failed.",
-		"One that fails is repeated, up to 1 time. The budget is not in force: there were fewer than 100 calls in the last 30 s.",
+		"Nothing to retry: no attempt failed in the last minute, of 2.",
+		"One that fails is repeated up to 1 time. The budget is not in force: there were fewer than 100 calls in the last 30 s.",
 	},
 	{
 		"off and idle", func(p *subject) { p.build(retries(resilient.Off)) }, "idle", "off",
@@ -370,7 +383,7 @@ var diagnoses = []struct {
 	{
 		"idle", func(p *subject) { p.build(); p.call(1); time.Sleep(2 * time.Minute) }, "idle", "idle",
 		"Nothing to retry: there was no call in the last minute.",
-		"One that fails is repeated, up to 1 time. There is no budget that would bound retries.",
+		"One that fails is repeated up to 1 time. There is no budget that would bound retries.",
 	},
 }
 

@@ -23,8 +23,8 @@ func whyDenied(r pipeline.Reason, retries int) (why, advice string) {
 		return "the caller wanted none (WithoutRetries)",
 			"Nothing here. Look at where the caller makes its context."
 	case pipeline.ReasonAttempts:
-		return "all " + count(retries, "retry", "retries") + " of the call had been made, and the last one failed, too",
-			"Retries do not help: the failure lasts for longer. Look at the dependency."
+		return "the call had made all it may (" + figure(retries) + "), and failed still",
+			"The failure lasts for longer than the retries take, so look at the dependency."
 	case pipeline.ReasonMethod:
 		return "requests with this method are not to be repeated (RetryMethods, ExceptMethods or SafeMethodsOnly)",
 			"Nothing, if that is meant. Else change what the client was built with."
@@ -72,7 +72,7 @@ func whyRejected(g pipeline.Gate) (why, advice string) {
 
 // what says what was refused.
 func what(k history.Kind) string {
-	return [...]string{"Retry not made", "Refused", "Endpoint passed over"}[k]
+	return [...]string{"Retry denied", "Rejected", "Endpoint skipped"}[k]
 }
 
 // count is a whole number of any type, and what it is a number of.
@@ -138,7 +138,7 @@ func (s *situation) settings() (v settingsView) {
 	case s.retrying == 0:
 		v.Retry = "off"
 	default:
-		v.Retry = "up to " + count(s.retries, "retry", "retries") + " a call"
+		v.Retry = "up to " + figure(s.retries) + " a call"
 		if s.retrying < s.clients {
 			v.Retry += "; off in " + figure(s.clients-s.retrying) + " of " + figure(s.clients) + " clients"
 		}

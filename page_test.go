@@ -169,12 +169,12 @@ func TestHandlerShowsWhatHappened(t *testing.T) {
 
 		is.Equal(len(d.Refusals), 2)
 		is.Equal(d.Refusals[0].Reason, "circuit_breaker") // the last first
-		is.Equal(d.Refusals[0].What, "Refused")
+		is.Equal(d.Refusals[0].What, "Rejected")
 		r := d.Refusals[1]
-		is.Equal(fmt.Sprint(r.What, r.Reason, r.Method, r.Status, r.Count), "Retry not madeattemptsGET503 2") // both of a sort are one
-		is.True(r.Last.Sub(r.First) == 10*time.Second)                                                        // over that time
+		is.Equal(fmt.Sprint(r.What, r.Reason, r.Method, r.Status, r.Count), "Retry deniedattemptsGET503 2") // both of a sort are one
+		is.True(r.Last.Sub(r.First) == 10*time.Second)                                                      // over that time
 
-		is.Equal(d.Settings.Retry, "up to 1 retry a call")
+		is.Equal(d.Settings.Retry, "up to 1 a call")
 		is.Equal(d.Settings.Budget, "10 % of the calls of the last 30 s, from 100 calls on")
 		is.Equal(d.Settings.Breaker, "opens for 5 s when 50 % of at least 4 attempts in 30 s have failed")
 		is.Equal(d.Settings.Concurrency, "5 permits, and 3 places in the queue")

@@ -59,15 +59,15 @@ function plots(d) {
   return make('div', { class: 'plots' },
     figure('Attempts', [
       { name: 'failed', class: 'bad', series: s.failed, striped: true },
-      { name: 'went well', class: 'base', series: good },
+      { name: 'succeeded', class: 'base', series: good },
     ], d.stepNs),
     figure('Retries', [
       { name: 'made', class: 'made', series: s.retries },
-      { name: 'not made', class: 'denied', series: s.denied, striped: true },
+      { name: 'denied', class: 'denied', series: s.denied, striped: true },
     ], d.stepNs),
     figure('Calls', [
       { name: 'ended', class: 'base', series: s.calls },
-      { name: 'refused', class: 'bad', series: s.rejected, striped: true },
+      { name: 'rejected', class: 'bad', series: s.rejected, striped: true },
     ], d.stepNs));
 }
 
@@ -92,7 +92,7 @@ function cards(d) {
 }
 
 const breakerState = (c) => (c.retryAfterNs > 0 ? `${c.state}, ${span(c.retryAfterNs)} left` : c.state);
-const counted = (c) => `${number.format(c.failures)} of ${plural(c.requests, 'attempt', 'attempts')} in its window failed`;
+const counted = (c) => c.requests === 0 ? 'no attempt in its window' : `${number.format(c.failures)} of ${plural(c.requests, 'attempt', 'attempts')} in its window failed`;
 
 function table(title, heads, rows, nothing) {
   const heading = make('h3', { class: 'title' }, title);
@@ -113,7 +113,7 @@ function endpointRow(e) {
 }
 
 function refusalRow(r, now) {
-  const about = [r.endpoint, r.method, r.what === 'Retry not made' && (r.status ? `status ${r.status}` : 'no answer')].filter(Boolean).join(', ');
+  const about = [r.endpoint, r.method, r.method && (r.status ? `status ${r.status}` : 'no answer')].filter(Boolean).join(', ');
   const why = r.why[0].toUpperCase() + r.why.slice(1);
   return row(when(r.last, now), plural(r.count, 'time', 'times'),
     [r.what, about && make('div', { class: 'quiet' }, about)],

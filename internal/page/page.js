@@ -99,7 +99,7 @@ function newRow(s) {
       make('a', { href: `#${s.id}` }, s.client, s.authority && make('span', { class: 'authority' }, ` ${s.authority}`)),
       make('span', { class: 'why' })),
     make('td', { class: 'plot' }),
-    ['calls', 'retries', 'refused'].map((label) => make('td', { class: 'n', 'data-label': label })));
+    ['calls', 'retries', 'denied', 'rejected'].map((label) => make('td', { class: 'n', 'data-label': label })));
 }
 
 function updateRow(r, s) {
@@ -112,7 +112,7 @@ function updateRow(r, s) {
       make('b', {}, `${s.diagnosis.verdict}: `), s.diagnosis.because);
   }
   const m = s.lastMinute;
-  [m.calls, m.retries, m.denied + m.rejected].forEach((n, i) => {
+  [m.calls, m.retries, m.denied, m.rejected].forEach((n, i) => {
     const text = number.format(n);
     if (figures[i].textContent !== text) figures[i].textContent = text;
   });
