@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -251,4 +252,42 @@ func TestAThousandClientsTakeNoMoreThanAPageAtATime(t *testing.T) {
 	one, thousand := size(50, "limit=50"), size(1000, "limit=50")
 	is.True(thousand < one*105/100) // a page does not grow with what is not on it
 	is.True(thousand < 50*1800)     // 1.8 kB a row
+}
+
+func TestHandlerIsSafeWhileCallsAreMade(t *testing.T) {
+	t.Parallel()
+	is := is.New(t)
+	r := resilient.NewRegistry()
+	build := func(name string) *http.Client {
+		return in(r, name).PerAuthority().Breaker(resilient.MinimumThroughput(2)).Budget().Concurrency(resilient.Permits(2)).
+			Retry(resilient.MaxRetries(1), resilient.Backoff(0, 0)).Transport(answer(503)).MustBuild()
+	}
+	c := build("x")
+	get(t, c, "http://host-0.test/")
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() { // callers, before there is a handler and after
+			for i := range 100 {
+				if resp, err := c.Get(fmt.Sprintf("http://host-%d.test/", i%5)); err == nil {
+					resp.Body.Close()
+				}
+			}
+		})
+	}
+	wg.Go(func() { // those who look
+		h := r.Handler()
+		id := visit(t, h, "").States[0].ID
+		for range 20 {
+			visit(t, h, "limit=10&detail="+id)
+		}
+	})
+	wg.Go(func() { // others who do other things
+		for i := range 20 {
+			_ = r.Isolate("x")
+			build(fmt.Sprint("y", i))
+			_ = r.Release("x")
+		}
+	})
+	wg.Wait()
+	is.Equal(visit(t, r.Handler(), "").Total, 5) // hosts; of the others none was called
 }

@@ -80,6 +80,22 @@ func TestPageFitsAPhone(t *testing.T) {
 	b.do(chromedp.Click(chromedp.CSS(".back")), chromedp.WaitVisible(chromedp.CSS("#list"))) // and back
 }
 
+func TestNothingSticksOutAtAnyWidth(t *testing.T) {
+	is := is.New(t)
+	f := inTrouble(t)
+	b := open(t, f.Handler(resilient.AllowIsolation), "/")
+	for _, width := range []int64{360, 500, 768, 1100, 1200, 1400, 1920} {
+		b.do(chromedp.EmulateViewport(width, height))
+		b.await(`document.getElementById("detail").hidden !== matchMedia("(min-width: 1100px)").matches`)
+		is.Equal(evaluated[[]string](b, sticksOut), []string{}) // elements that do
+	}
+}
+
+// sticksOut finds elements that are wider than what they are in, but for tables that are made to scroll.
+const sticksOut = `[...document.querySelectorAll("body, header, main, section, table, td, th, .cards > div, .findings li, figure")]
+	.filter((e) => e.checkVisibility() && !e.closest(".scroll") && e.scrollWidth > e.clientWidth + 1)
+	.map((e) => e.tagName + "#" + e.id + "." + e.className + " " + e.scrollWidth + " in " + e.clientWidth)`
+
 func TestPageFollowsWhatHappens(t *testing.T) {
 	is := is.New(t)
 	f, m := exhausted(t)

@@ -92,14 +92,15 @@ function showRows(doc) {
   byId('none').hidden = doc.states.length > 0;
 }
 
+// newRow says the roles of its parts, which browsers forget where a narrow list is laid out as blocks.
 function newRow(s) {
   const open = () => { location.hash = s.id; };
-  return make('tr', { 'data-id': s.id, onclick: open },
-    make('th', { scope: 'row' },
+  return make('tr', { role: 'row', 'data-id': s.id, onclick: open },
+    make('th', { role: 'rowheader', scope: 'row' },
       make('a', { href: `#${s.id}` }, s.client, s.authority && make('span', { class: 'authority' }, ` ${s.authority}`)),
       make('span', { class: 'why' })),
-    make('td', { class: 'plot' }),
-    ['calls', 'retries', 'denied', 'rejected'].map((label) => make('td', { class: 'n', 'data-label': label })));
+    make('td', { role: 'cell', class: 'plot' }),
+    ['calls', 'retries', 'denied', 'rejected'].map((label) => make('td', { role: 'cell', class: 'n', 'data-label': label })));
 }
 
 function updateRow(r, s) {
