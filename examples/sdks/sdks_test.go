@@ -11,6 +11,7 @@ import (
 	"github.com/a-seed-e0941262/resilient/httptestx"
 	"github.com/anthropics/anthropic-sdk-go/v2"
 	anthropicoption "github.com/anthropics/anthropic-sdk-go/v2/option"
+	"github.com/matryer/is"
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/azure"
 	"github.com/openai/openai-go/v3/option"
@@ -83,17 +84,26 @@ var entries = []entry{
 	},
 }
 
-// each runs a test for each SDK, in virtual time. The server in memory plays the hosts of all services, with TLS, so the
-// SDKs are set up as they are for the real ones.
+// each runs a test for each SDK, over HTTP/1.1 and over HTTP/2 as the services speak it, in virtual time. The server in memory
+// plays the hosts of all services, with TLS, so the SDKs are set up as they are for the real ones.
 func each(t *testing.T, test func(t *testing.T, e entry, s *httptestx.Server)) {
 	t.Helper()
+	var http1, http2 http.Protocols
+	http1.SetHTTP1(true)
+	http2.SetHTTP2(true)
 	for _, e := range entries {
-		t.Run(e.name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				test(t, e, httptestx.NewServer(t, &model{}, httptestx.WithTLS()))
+		for spoken, protocols := range map[string]http.Protocols{"HTTP/1.1": http1, "HTTP/2.0": http2} {
+			t.Run(e.name+"/"+spoken, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					s := httptestx.NewServer(t, &model{}, httptestx.WithTLS(), httptestx.WithProtocols(protocols))
+					test(t, e, s)
+					for _, x := range s.Exchanges() {
+						is.New(t).Equal(x.Proto, spoken) // or it says nothing about this protocol
+					}
+				})
 			})
-		})
+		}
 	}
 }
 
