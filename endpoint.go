@@ -25,7 +25,8 @@ type EndpointPolicy struct {
 
 	// StickyBy, if it is not nil, gives a key to requests that have to stay with one endpoint, such as those that go on with
 	// an earlier answer, and to the request that answer is for. One with a key that an endpoint has served goes there and
-	// nowhere else. An empty key is none. The last 8192 keys are remembered at least. It must be safe for concurrent use.
+	// nowhere else. An empty key is none. The last 8192 keys are remembered at least. It is called once a call, must be safe for
+	// concurrent use, and may read the body of the request, of which it is given a copy, as far as one can be had.
 	StickyBy func(*http.Request) string `json:"-"`
 }
 

@@ -2,6 +2,7 @@ package resilient_test
 
 import (
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -147,22 +148,55 @@ func TestKeysAreRememberedByOneClient(t *testing.T) {
 	})
 }
 
-// The function is called once a call, with the caller's request.
+// The function is called once a call, before anything is sent.
 func TestKeyIsAskedForOnceACall(t *testing.T) {
 	t.Parallel()
 	bubble(t, always(500, ""), func(w *world) {
 		is := is.New(w.T)
-		var asked []*http.Request
+		var asked []string
 		key := func(r *http.Request) string {
-			asked = append(asked, r)
+			asked = append(asked, r.URL.String())
 			return "x"
 		}
 		c := w.client(spread(resilient.RoundRobin.StickyBy(key), places("a", "b")...).Retry(resilient.MaxRetries(3), every(0)))
-		r, _ := http.NewRequest("GET", "http://nowhere.test/", nil)
-		resp, err := c.Do(r)
+		resp, err := c.Get("http://nowhere.test/path")
 		is.NoErr(err)
 		read(w.T, resp)
-		is.Equal(len(asked), 1)
-		is.True(asked[0] == r)
+		is.Equal(asked, []string{"http://nowhere.test/path"})
 	})
+}
+
+// What a request goes on with may be told in its body only. The function has a copy, as that of a cost has one.
+func TestKeyMayBeReadFromTheBody(t *testing.T) {
+	t.Parallel()
+	inBody := func(r *http.Request) string {
+		text, _ := io.ReadAll(r.Body)
+		thread, _, _ := strings.Cut(string(text), ":")
+		return thread
+	}
+	for name, hidden := range map[string]bool{"with GetBody": false, "without": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got []received
+			bubble(t, receiving(1, &got), func(w *world) {
+				is := is.New(w.T)
+				cost := resilient.Cost(func(r *http.Request) int { return len(inBody(r)) })
+				c := w.client(spread(resilient.RoundRobin.StickyBy(inBody), places("a", "b", "c")...).
+					RateLimit(resilient.PerMinute(1000), cost).Retry(resilient.MaxRetries(1), every(0)))
+				for _, text := range []string{"x: one", "y: two", "x: three"} {
+					var body io.Reader = strings.NewReader(text)
+					if hidden {
+						body = opaque(text)
+					}
+					resp, err := c.Post("http://nowhere.test/", "text/plain", body)
+					is.NoErr(err)
+					read(w.T, resp)
+				}
+				is.Equal(w.visited(), "a b b b") // the last is not served by c, whose turn it is, but where x was
+				for i, text := range []string{"x: one", "x: one", "y: two", "x: three"} {
+					is.Equal(got[i].body, text) // all of it is sent
+				}
+			})
+		})
+	}
 }

@@ -1,7 +1,9 @@
 package sdks_test
 
 import (
+	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -42,9 +44,10 @@ func TestBusyServerIsAskedAgainWhenItSays(t *testing.T) {
 // A spent account is a 429, too. The SDK gets it as it came, and tells of it in its own words.
 func TestSpentAccountIsNotAskedAgain(t *testing.T) {
 	t.Parallel()
-	const spent = `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`
+	const spent = `{"message":"Nobody pays","error":{"message":"Nobody pays","type":"insufficient_quota","code":"insufficient_quota"}}`
 	busy := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("X-Amzn-Errortype", "ThrottlingException")
 		w.WriteHeader(http.StatusTooManyRequests)
 		_, _ = w.Write([]byte(spent))
 	})
@@ -54,7 +57,12 @@ func TestSpentAccountIsNotAskedAgain(t *testing.T) {
 		sdk := e.quiet(build(t, s, resilient.New("model").Defaults(resilient.AI)))
 		start := time.Now()
 		_, err := sdk.ask(t.Context())
-		is.Equal(sdk.response(err).StatusCode, 429)   // in the SDK's own error
+		is.Equal(sdk.response(err).StatusCode, 429) // in the SDK's own error
+		if body, _ := io.ReadAll(sdk.response(err).Body); e.name == "aws-sdk-go-v2" {
+			is.True(strings.HasSuffix(err.Error(), "ThrottlingException: Nobody pays")) // which has read all
+		} else {
+			is.Equal(string(body), spent) // as it came, though the client has looked into it
+		}
 		is.Equal(time.Since(start), time.Duration(0)) // at once
 		is.Equal(len(s.Exchanges()), 1)               // and not asked again
 	})

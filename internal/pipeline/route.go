@@ -21,7 +21,8 @@ type RouteConfig struct {
 	// First has all calls begin with the first turn.
 	First bool
 	// Key names what has to stay with the endpoint that served it before; if it is
-	// empty, nothing has to. Nil is the same.
+	// empty, nothing has to. Nil is the same. It gets a copy of the body, as a cost
+	// does.
 	Key func(*http.Request) string
 }
 
@@ -128,7 +129,10 @@ func (k *call) setOut() {
 		k.turn = int((k.begins.Add(1) - 1) % uint64(len(k.Route.Turns)))
 	}
 	if f := k.Route.Key; f != nil {
-		if k.stickTo = f(k.req); k.stickTo != "" {
+		r, done := k.glimpse()
+		k.stickTo = f(r)
+		done()
+		if k.stickTo != "" {
 			k.home = k.placeOf(k.homes.of(k.stickTo))
 		}
 	}
