@@ -19,6 +19,7 @@ var (
 
 // A link within the repository leads to a file that is there, and to a heading that it has.
 func TestDocsLinksLeadSomewhere(t *testing.T) {
+	wantRepository(t)
 	found := 0
 	for _, p := range pages(t, ".") {
 		for _, m := range link.FindAllStringSubmatch(p.prose(), -1) {

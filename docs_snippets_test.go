@@ -21,6 +21,7 @@ import (
 // Each Go snippet of the docs is a part of a file that is compiled somewhere in the repository, or compiles by itself:
 // as a file, as declarations, or as the inside of a function.
 func TestDocsSnippetsCompile(t *testing.T) {
+	wantRepository(t)
 	c := newCompiler(t)
 	code := sources(t)
 	found := 0
@@ -40,6 +41,7 @@ func TestDocsSnippetsCompile(t *testing.T) {
 
 // A snippet that would not compile is told of, and one that leaves things unused is not.
 func TestSnippetsAreReallyCompiled(t *testing.T) {
+	wantRepository(t)
 	is := is.New(t)
 	c := newCompiler(t)
 	is.NoErr(c.compile("client, err := resilient.New(\"x\").Build()\nif err != nil {\n\treturn err\n}", ""))

@@ -29,6 +29,15 @@ func pages(t *testing.T, folder string) (all []page) {
 	return all
 }
 
+// wantRepository skips a test that needs all of the repository. A module that was downloaded lacks the modules below it,
+// and its tests may be run all the same: by go test all.
+func wantRepository(t *testing.T) {
+	t.Helper()
+	if _, err := os.Stat("tools/go.mod"); err != nil {
+		t.Skip("this is not all of the repository")
+	}
+}
+
 // filesBelow returns the paths of files with a suffix. Hidden folders and test data are not looked into.
 func filesBelow(t *testing.T, folder, suffix string) (paths []string) {
 	t.Helper()
