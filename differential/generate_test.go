@@ -59,8 +59,8 @@ func (x exchange) breaks() bool {
 	})
 }
 
-// elsewhere reports whether an exchange is about more than one place, or one that is
-// not addressed as usual: an endpoint would bring that home.
+// elsewhere reports whether an endpoint would make a difference to an exchange: that is about more than one place, or
+// one that is not addressed as usual, which an endpoint brings home. Or else its answer asks for time, which it gets.
 func (x exchange) elsewhere() bool {
 	q := x.Request
 	if q.Host != "" || q.Opaque != "" || q.Scheme != "" || q.NoURL || q.Method == "CONNECT" || strings.HasPrefix(q.URL, home+":") {
@@ -68,7 +68,8 @@ func (x exchange) elsewhere() bool {
 	}
 	return slices.ContainsFunc(x.Answers, func(a answer) bool {
 		return slices.ContainsFunc(a.Headers, func(f field) bool {
-			return f.Name == "Location" && strings.Contains(f.Value, ":") || strings.HasPrefix(f.Value, "//")
+			leads := f.Name == "Location" && (strings.Contains(f.Value, ":") || strings.HasPrefix(f.Value, "//"))
+			return leads || strings.HasPrefix(f.Name, "Retry-After")
 		})
 	})
 }
