@@ -44,8 +44,8 @@ func (g *gear) connected(c httptrace.GotConnInfo) {
 	whole := e.own && !e.http2(c.Conn)
 	e.whole.Store(whole)
 	e.awaited.Add(-1)
-	if !whole && c.Reused {
-		e.awaited.Add(-1) // for one of HTTP/2 that is there already, net/http asks twice
+	if _, encrypted := c.Conn.(secured); !encrypted && !whole && c.Reused {
+		e.awaited.Add(-1) // for one of HTTP/2 in cleartext that is there already, net/http asks twice
 	}
 	if e.own && e.sends.Load() >= maxSends {
 		e.halted.Store(true)
@@ -80,8 +80,11 @@ func (e *evidence) settled() bool {
 	return e.awaited.Load() == 0 && e.headers.Load() == e.got.Load()
 }
 
+// secured is a connection with TLS.
+type secured interface{ ConnectionState() tls.ConnectionState }
+
 func (e *evidence) http2(c net.Conn) bool {
-	if t, ok := c.(interface{ ConnectionState() tls.ConnectionState }); ok {
+	if t, ok := c.(secured); ok {
 		return t.ConnectionState().NegotiatedProtocol == "h2"
 	}
 	return !e.http1

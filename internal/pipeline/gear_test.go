@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -79,14 +80,15 @@ func (c *handClock) ring() (n int) {
 // does, at the time that it likes.
 func over(t *testing.T, clock clockwork.Clock, b base) *Pipeline {
 	t.Helper()
-	own := &http.Transport{}
+	own := &http.Transport{Protocols: new(http.Protocols)}
+	own.Protocols.SetUnencryptedHTTP2(true) // so that nothing is known of a connection in cleartext
 	own.RegisterProtocol("test", b)
 	return New(Config{Base: own, Clock: clock, Pool: newPool(clock), Errors: texts{}, Attempt: time.Hour})
 }
 
 // call makes one, and reads the answer to its end.
-func (p *Pipeline) call(ctx context.Context) error {
-	r, _ := http.NewRequestWithContext(ctx, http.MethodGet, "test://x.test", nil)
+func (p *Pipeline) call(ctx context.Context, url string) error {
+	r, _ := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	resp, err := p.RoundTrip(r)
 	if err != nil {
 		return err
@@ -95,7 +97,9 @@ func (p *Pipeline) call(ctx context.Context) error {
 	return errors.Join(err, resp.Body.Close())
 }
 
-// A conn is one of HTTP/2, or not.
+const anywhere = "test://x.test"
+
+// A conn is encrypted, and one of HTTP/2 or not.
 type conn struct {
 	net.Conn
 	http2 bool
@@ -133,10 +137,16 @@ func TestGearIsUsedAgainOnlyIfNothingOfItCanStillBeCalled(t *testing.T) {
 			}
 			return nil
 		}},
-		{name: "HTTP/2 asks twice for what is there", again: true, send: func(r *http.Request) error {
-			trace(r).GetConn("x.test:80")
+		{name: "all was told by HTTP/2", again: true, send: func(r *http.Request) error {
 			trace(r).GetConn("x.test:80")
 			trace(r).GotConn(httptrace.GotConnInfo{Conn: conn{http2: true}, Reused: true})
+			trace(r).WroteHeaders()
+			return nil
+		}},
+		{name: "HTTP/2 in cleartext asks twice for what is there", again: true, send: func(r *http.Request) error {
+			trace(r).GetConn("x.test:80")
+			trace(r).GetConn("x.test:80")
+			trace(r).GotConn(httptrace.GotConnInfo{Conn: &net.TCPConn{}, Reused: true})
 			trace(r).WroteHeaders()
 			return nil
 		}},
@@ -169,16 +179,16 @@ func TestGearIsUsedAgainOnlyIfNothingOfItCanStillBeCalled(t *testing.T) {
 			p := over(t, &handClock{Clock: clockwork.NewRealClock(), late: row.late}, func(r *http.Request) (*http.Response, error) {
 				return respond(200, "x"), row.send(r)
 			})
-			is.Equal(usedAgain(t, p), row.again)
+			is.Equal(usedAgain(t, p, anywhere), row.again)
 		})
 	}
 }
 
 // usedAgain reports whether there is a gear to take after a call. A pool may lose what it is given, so that it takes
 // several to say yes.
-func usedAgain(t *testing.T, p *Pipeline) bool {
+func usedAgain(t *testing.T, p *Pipeline, url string) bool {
 	for range 20 {
-		_ = p.call(t.Context())
+		_ = p.call(t.Context(), url)
 		if p.gears.Get() != nil {
 			return true
 		}
@@ -191,9 +201,9 @@ func TestGearDoesNotLeaveABubble(t *testing.T) {
 	t.Parallel()
 	is := is.New(t)
 	p := over(t, clockwork.NewRealClock(), func(*http.Request) (*http.Response, error) { return respond(200, "x"), nil })
-	is.True(usedAgain(t, p)) // outside
+	is.True(usedAgain(t, p, anywhere)) // outside
 	synctest.Test(t, func(t *testing.T) {
-		is.Equal(usedAgain(t, p), false) // inside
+		is.Equal(usedAgain(t, p, anywhere), false) // inside
 	})
 }
 
@@ -212,7 +222,7 @@ func TestGearOfATransportOfAnotherKindIsUsedAgainIfItDoesNotTrace(t *testing.T) 
 			}),
 			Clock: clock, Pool: newPool(clock), Errors: texts{},
 		})
-		is.Equal(usedAgain(t, p), !traces)
+		is.Equal(usedAgain(t, p, anywhere), !traces)
 	}
 }
 
@@ -251,9 +261,9 @@ func TestLateHooksCountForNobodyElse(t *testing.T) {
 	}
 	for range 50 {
 		hasty.Store(true)
-		is.NoErr(p.call(t.Context()))
+		is.NoErr(p.call(t.Context(), anywhere))
 		hasty.Store(false)
-		is.NoErr(p.call(t.Context()))
+		is.NoErr(p.call(t.Context(), anywhere))
 	}
 	for i, n := range sends {
 		is.Equal(n, i%2) // what was told by then
@@ -283,7 +293,7 @@ func TestEndOfABodyLeavesTheTimerOfALaterAttemptAlone(t *testing.T) {
 		resp, err := p.RoundTrip(r)
 		is.NoErr(err)
 		earlier = resp
-		is.True(errors.Is(p.call(t.Context()), reached(LimitAttempt))) // it has ended the attempt
+		is.True(errors.Is(p.call(t.Context(), anywhere), reached(LimitAttempt))) // it has ended the attempt
 	}
 	is.True(len(clock.timers) < 40) // timers were used again
 }
@@ -292,8 +302,24 @@ func TestEndOfABodyLeavesTheTimerOfALaterAttemptAlone(t *testing.T) {
 // its own. That no hook is called for an attempt that has let go of its gear is what the race detector looks at here.
 func TestGearsAreNotMixedUpUnderLoad(t *testing.T) {
 	t.Parallel()
-	for _, http2 := range []bool{false, true} {
-		t.Run(map[bool]string{false: "HTTP1", true: "HTTP2"}[http2], func(t *testing.T) {
+	for name, serve := range map[string]func(*httptest.Server) *http.Transport{
+		"HTTP1": func(s *httptest.Server) *http.Transport {
+			s.Start()
+			return &http.Transport{}
+		},
+		"HTTP2 over TLS": func(s *httptest.Server) *http.Transport {
+			s.EnableHTTP2 = true
+			s.StartTLS()
+			return s.Client().Transport.(*http.Transport)
+		},
+		"HTTP2 in cleartext": func(s *httptest.Server) *http.Transport {
+			s.Config.Protocols = new(http.Protocols)
+			s.Config.Protocols.SetUnencryptedHTTP2(true)
+			s.Start()
+			return &http.Transport{Protocols: s.Config.Protocols}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			is := is.New(t)
 			var handled, sends, replays atomic.Int64
@@ -301,21 +327,19 @@ func TestGearsAreNotMixedUpUnderLoad(t *testing.T) {
 				handled.Add(1)
 				_, _ = io.WriteString(w, "x")
 			}))
-			s.EnableHTTP2 = http2
-			s.StartTLS()
+			s.Config.ErrorLog = log.New(io.Discard, "", 0)
+			own := serve(s)
 			defer s.Close()
+			defer own.CloseIdleConnections()
 			clock := clockwork.NewRealClock()
 			pool := newPool(clock)
 			pool.Limit.Configure(100, 0)
-			p := New(Config{Base: s.Client().Transport, Clock: clock, Pool: pool, Errors: texts{}, Attempt: time.Hour})
+			p := New(Config{Base: own, Clock: clock, Pool: pool, Errors: texts{}, Attempt: time.Hour})
 			p.Listen = func(context.Context, *State) func(Event) {
 				return func(e Event) {
 					switch e.Kind {
 					case AttemptDone:
 						sends.Add(int64(e.Attempt.Sends))
-						if e.Attempt.Err == nil && e.Attempt.Sends > 1 {
-							replays.Add(1)
-						}
 					case Replayed:
 						replays.Add(1)
 					}
@@ -324,16 +348,12 @@ func TestGearsAreNotMixedUpUnderLoad(t *testing.T) {
 			var callers sync.WaitGroup
 			for c := range 8 {
 				callers.Go(func() {
-					for i := range 150 {
+					for i := range 100 {
 						ctx, leave := context.WithCancel(t.Context())
-						r, _ := http.NewRequestWithContext(ctx, http.MethodGet, s.URL, nil)
 						if (i+c)%3 == 0 {
 							go leave()
 						}
-						if resp, err := p.RoundTrip(r); err == nil {
-							_, _ = io.Copy(io.Discard, resp.Body)
-							_ = resp.Body.Close()
-						}
+						_ = p.call(ctx, s.URL)
 						leave()
 					}
 				})
@@ -342,6 +362,7 @@ func TestGearsAreNotMixedUpUnderLoad(t *testing.T) {
 			is.Equal(replays.Load(), int64(0))      // no attempt was told of another's connection
 			is.True(handled.Load() <= sends.Load()) // and none of those that were sent was lost
 			is.Equal(pool.Leases.Load(), int64(0))  // all have ended
+			is.True(usedAgain(t, p, s.URL))         // when there is peace, one is left for the next
 			is.True(handled.Load() > 0)             // it was under load
 		})
 	}
