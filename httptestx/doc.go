@@ -68,5 +68,7 @@
 // written before the client can see what it says: a client that has the whole
 // answer, or the error, finds the exchange ended. [Server.Ledger] counts by
 // idempotency key, and [AtMostOnce], [ExactlyOnce] and [Arrivals] assert; their
-// failures print the time-line. [Server.Forget] begins anew.
+// failures print the time-line. [Ledger.Resent] tells what net/http may have sent again by itself, and
+// [Server.Connections] how well connections are used. A client that does not close the body of an answer keeps a
+// bubble from ending; in memory the server names the request at the end of the test. [Server.Forget] begins anew.
 package httptestx

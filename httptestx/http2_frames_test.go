@@ -90,6 +90,8 @@ func TestFramesOfEachStep(t *testing.T) {
 		{Plan(GoAway(ErrCodeInternal, IncludingThis), Handle), []string{"goaway 3 INTERNAL_ERROR", "3 headers"}},
 		{Plan(Handle, Close), []string{"goaway 3 NO_ERROR"}},
 		{Plan(GoAway(ErrCodeProtocol, IncludingThis), Close), []string{"goaway 3 PROTOCOL_ERROR"}},
+		{Plan(Handle, Malformed(BadHPACK)), []string{"3 headers"}},
+		{Plan(Malformed(HugeFrame)), nil}, // its head alone
 	} {
 		t.Run(fmt.Sprint(tt.plan), func(t *testing.T) {
 			onPeer(t, silent, func(t *testing.T, srv *Server, p peer) {

@@ -36,7 +36,7 @@ func TestMalformedFrameIsTheLastThatTheClientSees(t *testing.T) {
 					is.Equal(x.Status, 0)                        // not even a status
 					is.Equal(x.End, httptestx.EndClosed)         // with the connection
 					is.Equal(fetch(srv, "/other"), "201 placed") // the next request is served
-					is.Equal(srv.Exchanges()[1].Conn, 2)         // on another connection
+					is.True(srv.Exchanges()[1].Conn > 1)         // on another connection
 				}
 				t.Run(fmt.Sprintf("%v/%s memory", plan, p.name), func(t *testing.T) {
 					for range 20 {

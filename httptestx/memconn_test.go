@@ -143,6 +143,21 @@ func TestMemConnDeadlineThatWasMovedDoesNotPass(t *testing.T) {
 	})
 }
 
+func TestMemListenerForgetsWhatItsClientsHaveClosed(t *testing.T) {
+	is := is.New(t)
+	l := newMemListener()
+	open, err := l.dial(t.Context(), nil)
+	is.NoErr(err)
+	for range 1000 {
+		c, err := l.dial(t.Context(), nil)
+		is.NoErr(err)
+		c.Close()
+	}
+	is.True(len(l.held) < 10)                         // not all of them
+	is.Equal(len(l.stillHeld()), 1)                   // but the open one
+	is.True(l.stillHeld()[0].peer == open.(*memConn)) // itself
+}
+
 func TestMemListenerResetsWhatItDidNotAccept(t *testing.T) {
 	is := is.New(t)
 	l := newMemListener()

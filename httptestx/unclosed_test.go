@@ -2,7 +2,6 @@ package httptestx_test
 
 import (
 	"io"
-	"net/http"
 	"testing"
 	"testing/synctest"
 
@@ -17,7 +16,6 @@ func unclosed(t *testing.T, p wireProtocol, plan ...httptestx.Step) string {
 	ft := newFakeT(t)
 	srv := p.memory(ft, okay)
 	srv.On("/report/{n}").Do(plan...)
-	var open []*http.Response
 	for _, path := range []string{"/report/1", "/report/2", "/report/3"} {
 		resp, err := srv.Client().Get(srv.URL + path)
 		is.New(t).NoErr(err) // answered
@@ -26,12 +24,10 @@ func unclosed(t *testing.T, p wireProtocol, plan ...httptestx.Step) string {
 			resp.Body.Close()
 			continue
 		}
-		open = append(open, resp)
+		defer resp.Body.Close()
 	}
+	srv.Wait(3)
 	ft.end()
-	for _, resp := range open {
-		resp.Body.Close()
-	}
 	return ft.logged()
 }
 
@@ -55,11 +51,12 @@ func TestEndOfTheTestNamesAnswersThatWereCut(t *testing.T) {
 		srv.On("/report").Do(httptestx.TruncatedBody(1)...)
 		resp, err := srv.Client().Get(srv.URL + "/report")
 		is.New(t).NoErr(err) // its headers are there
+		defer resp.Body.Close()
+		srv.Wait(1)
 		ft.end()
 		is.New(t).Equal(ft.logged(), golden(`
 httptestx: the client has not closed 1 connection: was each answer's body closed? The last requests there were
   #1  +0s  conn 1.1  h1  GET /report  handle send(1) reset*  handled; partly sent: 200, 1 byte; reset`)) // what it did not look at
-		resp.Body.Close()
 	})
 }
 
@@ -73,15 +70,25 @@ func TestAnswersThatAreNotClosedOnHTTP2LeaveNothingBehind(t *testing.T) {
 }
 
 func TestConnectionsAreCounted(t *testing.T) {
-	onEachProtocol(t, okay, func(t *testing.T, srv *httptestx.Server) {
-		is := is.New(t)
-		is.Equal(srv.Connections(), 0) // none yet
-		srv.On("/reset").Do(httptestx.Reset)
-		for _, path := range []string{"/", "/reset", "/", "/"} {
-			postTo(srv, path)
-		}
-		is.Equal(srv.Connections(), 2) // the second after the reset, and used again
-	})
+	for _, p := range wireProtocols {
+		synctest.Test(t, func(t *testing.T) {
+			is := is.New(t)
+			srv := p.memory(t, okay)
+			is.Equal(srv.Connections(), 0) // none yet
+			srv.On("/reset").Do(httptestx.Reset)
+			for _, path := range []string{"/", "/reset", "/", "/"} {
+				postTo(srv, path)
+				synctest.Wait() // the client has given the connection up
+			}
+			is.Equal(srv.Connections(), 2) // the second after the reset, and used again
+		})
+	}
+	is := is.New(t)
+	srv := httptestx.NewServer(t, okay)
+	srv.Start()
+	postTo(srv, "/")
+	postTo(srv, "/")
+	is.Equal(srv.Connections(), 1) // on loopback as well
 }
 
 // postTo sends a POST, which net/http does not send again by itself.
