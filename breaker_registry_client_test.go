@@ -146,7 +146,7 @@ func TestObserverMayUseTheRegistry(t *testing.T) {
 				_ = w.registry.Snapshot()
 				if e, ok := e.(resilient.BreakerChanged); ok {
 					changes = append(changes, e.From+" to "+e.To+", now "+w.circuit().State)
-					if e.To == "closed" {
+					if e.From == "half-open" && e.To == "closed" {
 						is.NoErr(w.registry.Isolate("orders"))
 						is.NoErr(w.registry.Release("orders"))
 					}
@@ -161,7 +161,8 @@ func TestObserverMayUseTheRegistry(t *testing.T) {
 		is.NoErr(err)
 		is.Equal(changes, []string{
 			"closed to open, now open", "open to half-open, now half-open", "half-open to closed, now closed",
-		}) // the state is what the event says
+			"closed to isolated, now closed", "isolated to closed, now closed", // told when the one before has been
+		})
 	})
 }
 

@@ -17,6 +17,7 @@ type transport struct {
 type settings struct {
 	pipeline         *pipeline.Pipeline
 	rejectAsResponse bool
+	observers        []Observer
 }
 
 // RoundTrip performs one call. See the package comment for what it adds to the

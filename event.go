@@ -13,8 +13,8 @@ import (
 type Observer func(context.Context, Event)
 
 // An Event is one decision: one of [AttemptDone], [RetryScheduled],
-// [RetryDenied], [Redispatched], [TransportReplay], [EndpointSkipped], [Rejected], [BreakerChanged] and
-// [CallDone]. Later versions may add kinds: a type switch over events needs a default.
+// [RetryDenied], [Redispatched], [TransportReplay], [EndpointSkipped], [Rejected], [BreakerChanged],
+// [Waited], [CallDone] and [BodyCut]. Later versions may add kinds: a type switch over events needs a default.
 type Event interface{ event() }
 
 // Source says which client an event, and which of its shared state, is about.
@@ -99,18 +99,44 @@ type Rejected struct {
 }
 
 // BreakerChanged is sent when a circuit breaker changed its state, by the call
-// that made it.
+// that made it; when it was changed by hand, with [Registry.Isolate] or Release, to the
+// observers of all clients of the name, with [context.Background]. Changes of one breaker are
+// told in their order: where two calls change it at once, one may be told a moment late, by
+// the other.
 type BreakerChanged struct {
 	Source
 	// Endpoint is the name of the one whose circuit it is, or empty if there are none.
 	Endpoint string
-	// From and To are closed, open or half-open. What is done by hand, with
-	// [Registry.Isolate] and Release, is not told: [Registry.Snapshot] shows it.
+	// From and To are closed, open, half-open or isolated.
 	From, To string
 	// Requests and Failures are what the window held at the change.
 	Requests, Failures uint64
 	// Break is how long the circuit stays open; 0 unless To is open.
 	Break time.Duration
+}
+
+// Waited is sent when a call has waited at a gate, in the queue of the concurrency limit or for
+// tokens of the rate limit. If it went on in vain, what follows says why.
+type Waited struct {
+	Source
+	// Gate is concurrency_limit or rate_limit.
+	Gate string
+	// Duration is how long it has waited.
+	Duration time.Duration
+}
+
+// BodyCut is sent when a limit on time has ended a response's body, to the Read that returns the
+// error. It comes after the CallDone of its call.
+type BodyCut struct {
+	Source
+	// Endpoint is the name of the one that the body came from, or empty if there are none.
+	Endpoint string
+	// Request is the caller's request. It must not be changed.
+	Request *http.Request
+	// Limit is body_idle or total_timeout.
+	Limit string
+	// After is how long the limit is.
+	After time.Duration
 }
 
 // CallDone is sent when a call has its response headers or its final error.
@@ -137,6 +163,8 @@ func (TransportReplay) event() {}
 func (EndpointSkipped) event() {}
 func (Rejected) event()        {}
 func (BreakerChanged) event()  {}
+func (Waited) event()          {}
+func (BodyCut) event()         {}
 func (CallDone) event()        {}
 
 // An Attempt is one dispatch of a call to the transport and what it ended with.
@@ -156,6 +184,9 @@ type Attempt struct {
 	Transient bool
 	// Conclusion is what the outcome tells about side effects on the server.
 	Conclusion Conclusion
+	// Idempotent says that the request may be repeated whatever became of it: by its method, by its
+	// Idempotency-Key, or because its context is [Replayable].
+	Idempotent bool
 	// Cause is what an error answer means, with [ReadCauses]: money, impossible,
 	// content_filter, denied, rate, overloaded, conflict, timeout, invalid or server. Else it is empty.
 	Cause string
@@ -167,6 +198,10 @@ type Attempt struct {
 	Sends int
 	// Duration is the time from dispatch to response headers or failure.
 	Duration time.Duration
+	// Timeout is the attempt timeout that it ran under; 0 is none. See [WithAttemptTimeout].
+	Timeout time.Duration
+	// Cost is how many tokens it costs at the rate limit; 0 without one. See [WithCost].
+	Cost int
 }
 
 // A Conclusion is what may be concluded from an attempt about the server's

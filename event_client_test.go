@@ -47,6 +47,10 @@ func line(e resilient.Event) string {
 		return fmt.Sprintf("rejected by %s for %v", e.Gate, e.RetryAfter)
 	case resilient.BreakerChanged:
 		return fmt.Sprintf("breaker %s to %s, %d of %d failed, break %v", e.From, e.To, e.Failures, e.Requests, e.Break)
+	case resilient.Waited:
+		return fmt.Sprintf("waited %v at %s", e.Duration, e.Gate)
+	case resilient.BodyCut:
+		return fmt.Sprintf("body cut by %s after %v", e.Limit, e.After)
 	case resilient.CallDone:
 		return fmt.Sprintf("call done: %d attempts, status %d, %s, took %v", e.Attempts, e.Status, errorLine(e.Err), e.Duration)
 	default:
@@ -176,6 +180,7 @@ func TestEventsOfARefusedCall(t *testing.T) {
 			"0s: rejected by concurrency_limit for 0s",
 			"0s: call done: 0 attempts, status 0, concurrency limit reached, took 0s",
 			"0s: call done: 0 attempts, status 0, the browser was closed, took 0s", // not even asked for a permit
+			"1m0s: waited 1m0s at concurrency_limit",
 			"1m0s: call done: 0 attempts, status 0, total timeout after 1m0s, took 1m0s",
 		}, "\n"))
 		read(w.T, resp)

@@ -53,14 +53,19 @@ func ownFailure(err error) string {
 		case *RejectedError:
 			return e.Gate
 		case *timeoutError:
-			return [...]string{
-				pipeline.LimitTotal:    "total_timeout",
-				pipeline.LimitAttempt:  "attempt_timeout",
-				pipeline.LimitBodyIdle: "body_idle",
-			}[e.limit]
+			return limitName(e.limit)
 		}
 	}
 	return ""
+}
+
+// limitName is what a limit on time is called.
+func limitName(l pipeline.Limit) string {
+	return [...]string{
+		pipeline.LimitTotal:    "total_timeout",
+		pipeline.LimitAttempt:  "attempt_timeout",
+		pipeline.LimitBodyIdle: "body_idle",
+	}[l]
 }
 
 // networkFailure names what a connection can fail with.

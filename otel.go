@@ -131,6 +131,8 @@ const (
 	keyDelay       = attribute.Key("resilient.delay")
 	keyDelaySource = attribute.Key("resilient.delay_source")
 	keyRetryAfter  = attribute.Key("resilient.retry_after")
+	keyWait        = attribute.Key("resilient.wait")
+	keyLimit       = attribute.Key("resilient.limit")
 	keyResend      = attribute.Key("resilient.resend")
 
 	keyErrorType       = attribute.Key("error.type")

@@ -20,7 +20,8 @@ type measures struct {
 	retries, denied metric.Int64Counter
 	rejected, other metric.Int64Counter // by a gate, altogether and of one endpoint
 	changes         metric.Int64Counter
-	resends         metric.Int64Counter
+	resends, bodies metric.Int64Counter
+	waits           metric.Float64Histogram
 }
 
 func newMeasures(client string, m metric.Meter) *measures {
@@ -35,6 +36,8 @@ func newMeasures(client string, m metric.Meter) *measures {
 		other:    counter(m, "resilient.endpoint_skips", "{skip}", "Endpoints that were passed over for an attempt, by the gate that refused."),
 		changes:  counter(m, "resilient.breaker_changes", "{change}", "Changes of a circuit breaker, by the state that it went to."),
 		resends:  counter(m, "resilient.resends", "{request}", "Requests that were sent again within an attempt."),
+		bodies:   counter(m, "resilient.bodies_cut", "{body}", "Response bodies that a limit on time has ended, by the limit."),
+		waits:    seconds(m, "resilient.wait.duration", "Time that calls and attempts have waited at a gate, if they had to."),
 	}
 }
 
@@ -75,6 +78,11 @@ func (m *measures) count(ctx context.Context, e Event) {
 		m.add(ctx, m.rejected, "", keyGate.String(e.Gate))
 	case EndpointSkipped:
 		m.add(ctx, m.other, e.Endpoint, keyGate.String(e.Gate))
+	case Waited:
+		at := append(place(m.client, ""), keyGate.String(e.Gate))
+		m.waits.Record(ctx, e.Duration.Seconds(), metric.WithAttributes(at...))
+	case BodyCut:
+		m.add(ctx, m.bodies, e.Endpoint, keyErrorType.String(e.Limit))
 	case BreakerChanged:
 		m.add(ctx, m.changes, e.Endpoint, keyState.String(e.To))
 	case Redispatched:

@@ -173,6 +173,11 @@ func annotate(span trace.Span, e Event) {
 		more = gated(e.Gate, e.RetryAfter)
 	case Rejected:
 		source, more = e.Source, gated(e.Gate, e.RetryAfter)
+	case Waited:
+		source, more = e.Source, []attribute.KeyValue{keyGate.String(e.Gate), keyWait.Float64(e.Duration.Seconds())}
+	case BodyCut:
+		source, endpoint = e.Source, e.Endpoint
+		more = []attribute.KeyValue{keyErrorType.String(e.Limit), keyLimit.Float64(e.After.Seconds())}
 	case BreakerChanged:
 		source, endpoint = e.Source, e.Endpoint
 		more = []attribute.KeyValue{

@@ -1,12 +1,14 @@
 package resilient
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"strconv"
 	"sync"
 
 	"github.com/a-seed-e0941262/resilient/internal/gate"
+	"github.com/a-seed-e0941262/resilient/internal/pipeline"
 	"github.com/jonboulle/clockwork"
 )
 
@@ -129,36 +131,50 @@ func (b *namedBudget) agree(d *draft, s *shared) {
 // refused with [ErrCircuitOpen]. It holds for breakers that are made later, too. It returns an error if no client of that
 // name was built, or if none has a breaker.
 func (r *Registry) Isolate(name string) error {
-	s, err := r.withBreaker("Isolate", name)
-	if err == nil {
-		s.isolate(true)
-	}
-	return err
+	return r.byHand("Isolate", name, true)
 }
 
 // Release lets the circuit breakers of a client name go that [Registry.Isolate] holds open. They are closed then, and have
 // forgotten what was counted before. It returns an error if no client of that name was built, or if none has a breaker.
 func (r *Registry) Release(name string) error {
-	s, err := r.withBreaker("Release", name)
-	if err == nil {
-		s.isolate(false)
-	}
-	return err
+	return r.byHand("Release", name, false)
 }
 
-func (r *Registry) withBreaker(method, name string) (*shared, error) {
+// byHand isolates or releases, and tells the observers of the name's clients.
+func (r *Registry) byHand(method, name string, isolated bool) error {
+	s, observers, err := r.withBreaker(method, name)
+	if err != nil {
+		return err
+	}
+	s.isolate(isolated, func(e pipeline.Event) {
+		public := publicEvent(Source{Client: name, Authority: e.Authority}, e)
+		for _, o := range observers {
+			o(context.Background(), public)
+		}
+	})
+	return nil
+}
+
+// withBreaker returns the state of a name, and who observes its clients.
+func (r *Registry) withBreaker(method, name string) (*shared, []Observer, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.clients[name]
 	if s == nil {
-		return nil, &ConfigError{
+		return nil, nil, &ConfigError{
 			Client: name, Setting: method, Rule: "no client of this name was built", Fix: r.names(),
 		}
 	}
 	if s.kit.terms.breaker.settings == nil {
-		return nil, &ConfigError{Client: name, Setting: method, Rule: "it has no circuit breaker"}
+		return nil, nil, &ConfigError{Client: name, Setting: method, Rule: "it has no circuit breaker"}
 	}
-	return s, nil
+	var observers []Observer
+	for _, c := range s.clients {
+		if t := c.transport.Value(); t != nil {
+			observers = append(observers, t.live.Load().observers...)
+		}
+	}
+	return s, observers, nil
 }
 
 // names lists some of the names there are, for who has mistyped one.

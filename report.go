@@ -115,6 +115,10 @@ func reported(e Event) string {
 		return e.Client + ": rejected by " + e.Gate
 	case BreakerChanged:
 		return "circuit " + e.To
+	case Waited:
+		return fmt.Sprintf("waited %v at %s", e.Duration, e.Gate)
+	case BodyCut:
+		return "body cut: " + e.Limit
 	case CallDone:
 		return fmt.Sprintf("done in %v", e.Duration)
 	}

@@ -156,21 +156,21 @@ func (s *shared) each(f func(*pipeline.State)) {
 	})
 }
 
-// eachLane calls f for every lane there is. It wants mu held.
-func (s *shared) eachLane(f func(*pipeline.Lane)) {
-	s.each(func(state *pipeline.State) { f(&state.Lane) })
-	for _, l := range s.lanes {
-		f(l)
+// eachLane calls f for every lane there is, with the authority or the name of the endpoint that it is for. It wants mu held.
+func (s *shared) eachLane(f func(authority, endpoint string, l *pipeline.Lane)) {
+	s.each(func(state *pipeline.State) { f(state.Authority, "", &state.Lane) })
+	for name, l := range s.lanes {
+		f("", name, l)
 	}
 }
 
-// isolate holds all breakers open, or lets them go. What tells of the changes runs when the lock is gone, for it may be
-// an observer's turn, who may look at the registry.
-func (s *shared) isolate(isolated bool) {
+// isolate holds all breakers open, or lets them go, and tells of each. That happens when the lock is gone, for an observer
+// may look at the registry.
+func (s *shared) isolate(isolated bool, tell func(pipeline.Event)) {
 	var told []func()
 	s.mu.Lock()
 	s.isolated = isolated
-	s.eachLane(func(l *pipeline.Lane) {
+	s.eachLane(func(authority, endpoint string, l *pipeline.Lane) {
 		if l.Breaker == nil {
 			return
 		}
@@ -182,7 +182,8 @@ func (s *shared) isolate(isolated bool) {
 		if t.Changed() {
 			s.recordByHand(l, t)
 		}
-		told = append(told, func() { l.Tell(t, func() {}) })
+		e := pipeline.Event{Kind: pipeline.BreakerChanged, Authority: authority, Endpoint: endpoint, Change: t}
+		told = append(told, func() { l.Tell(t, func() { tell(e) }) })
 	})
 	s.mu.Unlock()
 	for _, tell := range told {

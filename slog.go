@@ -54,14 +54,14 @@ func LogAt(level slog.Level, kinds ...Event) SlogOption {
 
 func usualLevel(e Event) slog.Level {
 	switch e := e.(type) {
-	case RetryDenied, Rejected, TransportReplay:
+	case RetryDenied, Rejected, TransportReplay, BodyCut:
 		return slog.LevelWarn
 	case BreakerChanged:
 		if e.To != "closed" {
 			return slog.LevelWarn
 		}
 		return slog.LevelInfo
-	case RetryScheduled, Redispatched, EndpointSkipped:
+	case RetryScheduled, Redispatched, EndpointSkipped, Waited:
 		return slog.LevelInfo
 	case CallDone:
 		if e.Err != nil {
@@ -91,6 +91,11 @@ func logged(e Event) []slog.Attr {
 	case BreakerChanged:
 		return append(loggedSource(e.Source, e.Endpoint), slog.String("from", e.From), slog.String("state", e.To),
 			slog.Uint64("requests", e.Requests), slog.Uint64("failures", e.Failures), slog.Duration("break", e.Break))
+	case Waited:
+		return append(loggedSource(e.Source, ""), slog.String("gate", e.Gate), slog.Duration("duration", e.Duration))
+	case BodyCut:
+		return append(loggedSource(e.Source, e.Endpoint), slog.String("method", methodOf(e.Request)),
+			slog.String("error", e.Limit), slog.Duration("limit", e.After))
 	case CallDone:
 		attrs := append(loggedSource(e.Source, ""), slog.String("method", methodOf(e.Request)), slog.Int("attempts", e.Attempts))
 		return append(loggedEnding(attrs, e.Status, e.Err), slog.Duration("duration", e.Duration))

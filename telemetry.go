@@ -67,6 +67,10 @@ func kind(e Event) string {
 		return "rejected"
 	case BreakerChanged:
 		return "breaker_changed"
+	case Waited:
+		return "waited"
+	case BodyCut:
+		return "body_cut"
 	default:
 		return "call_done"
 	}

@@ -12,14 +12,18 @@ import (
 // newTransport makes the transport of a checked draft.
 func newTransport(d *draft, pool *shared) *transport {
 	t := &transport{base: d.base}
-	t.live.Store(&settings{pipeline.New(pipelineConfig(d, pool)), d.RejectAsResponse})
+	t.live.Store(settingsOf(d, pipeline.New(pipelineConfig(d, pool))))
 	return t
 }
 
 // adopt has a transport go by the settings of another draft from its next call on.
 func (t *transport) adopt(d *draft, pool *shared) {
 	next := t.live.Load().pipeline.Next(pipelineConfig(d, pool))
-	t.live.Store(&settings{next, d.RejectAsResponse})
+	t.live.Store(settingsOf(d, next))
+}
+
+func settingsOf(d *draft, p *pipeline.Pipeline) *settings {
+	return &settings{pipeline: p, rejectAsResponse: d.RejectAsResponse, observers: d.audience()}
 }
 
 // pipelineConfig is the one place where the words and numbers of a Config become those
@@ -125,6 +129,10 @@ func publicEvent(s Source, e pipeline.Event) Event {
 		return EndpointSkipped{Source: s, Endpoint: e.Endpoint, Gate: e.Gate.String(), RetryAfter: e.Delay}
 	case pipeline.Rejected:
 		return Rejected{Source: s, Gate: e.Gate.String(), RetryAfter: e.Delay}
+	case pipeline.Waited:
+		return Waited{Source: s, Gate: e.Gate.String(), Duration: e.Duration}
+	case pipeline.BodyCut:
+		return BodyCut{Source: s, Endpoint: e.Endpoint, Request: a.Request, Limit: limitName(e.Limit), After: e.Delay}
 	case pipeline.BreakerChanged:
 		return BreakerChanged{
 			Source: s, Endpoint: e.Endpoint, From: e.Change.From.String(), To: e.Change.To.String(),
@@ -143,6 +151,7 @@ func publicAttempt(a pipeline.Attempt) Attempt {
 	return Attempt{
 		Number: a.Number, Request: a.Request, Response: a.Response, Err: a.Err,
 		Transient: a.Transient, Conclusion: Conclusion(a.Conclusion), Endpoint: a.Endpoint, Cause: a.Cause, Sends: a.Sends, Duration: a.Duration,
+		Timeout: a.Timeout, Cost: int(a.Cost), Idempotent: a.Idempotent,
 	}
 }
 

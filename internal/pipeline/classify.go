@@ -46,6 +46,10 @@ func (k *call) lastAttempt() Attempt {
 	a := Attempt{
 		Number: int(o.Number), Request: k.req, Response: o.Response, Err: o.Err, Transient: o.Transient,
 		Conclusion: o.Conclusion, Cause: "", Endpoint: k.at(), Sends: int(o.Sends), Duration: o.Duration,
+		Timeout: k.allowed(LimitAttempt), Cost: 0, Idempotent: k.idempotent(),
+	}
+	if k.toll != nil {
+		a.Cost = k.costs
 	}
 	if k.trouble != nil {
 		a.Cause = k.cause

@@ -42,6 +42,7 @@ func (k *call) enter() error {
 		}
 	}()
 	defer k.tick()
+	defer k.waited(GateConcurrency, k.state.Now())
 	timer := k.expiry()
 	defer timer.Stop()
 	select {

@@ -141,6 +141,9 @@ type Attempt struct {
 	Endpoint   string // "" if there are none
 	Sends      int    // requests that the server may have of it
 	Duration   time.Duration
+	Timeout    time.Duration // the attempt timeout; 0: none
+	Cost       int64         // tokens of the rate limit; 0 without one
+	Idempotent bool
 }
 
 // Kind is the kind of an Event.
@@ -156,5 +159,7 @@ const (
 	BreakerChanged             // Change
 	Redispatched               // Attempt
 	Replayed                   // Attempt
+	Waited                     // Gate, Duration
+	BodyCut                    // Limit, Delay, Attempt.Request, Endpoint
 	CallDone                   // Attempts, Attempt.Response and Err, Duration
 )

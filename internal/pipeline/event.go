@@ -17,6 +17,7 @@ type Event struct {
 	RetryAfter bool
 	Reason     Reason
 	Gate       Gate
+	Limit      Limit
 	Endpoint   string
 	Change     gate.Transition
 	Attempts   int
@@ -59,6 +60,11 @@ func (k *call) changed(t gate.Transition) {
 	}
 	e := Event{Kind: BreakerChanged, Change: t, Endpoint: k.at()} // by the time it is told, the call may be elsewhere
 	k.lane().Tell(t, func() { k.emit(e) })
+}
+
+// waited tells of a wait at a gate that is over, however it ended.
+func (k *call) waited(g Gate, since time.Duration) {
+	k.emit(Event{Kind: Waited, Gate: g, Duration: k.since(since)})
 }
 
 // reject counts and tells of a refusal and returns its error.

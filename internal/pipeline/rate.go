@@ -65,7 +65,9 @@ func (k *call) take() error {
 
 // standBy waits until the tokens that were taken are there.
 func (k *call) standBy(wait time.Duration) error {
+	since := k.state.Now()
 	err := k.wait(wait)
+	k.waited(GateRate, since)
 	if err != nil {
 		k.refund(k.state.Now())
 	}

@@ -23,6 +23,7 @@ const (
 	held    uint32 = 1 << iota // its end is the end of the call
 	ended                      // nobody will read it any more
 	drained                    // it was read to its end
+	cutOff                     // by a limit on time, and that was told
 )
 
 // An upgradedBody is the connection after a 101: it can be written to, and
@@ -112,11 +113,21 @@ func (b *responseBody) explain(err error) error {
 	case err == io.EOF || k.ctx().Err() != nil:
 		return err
 	case b.watch.cut():
-		return k.Errors.TimedOut(LimitBodyIdle, k.allowed(LimitBodyIdle), err)
+		return b.cut(LimitBodyIdle, err)
 	case a.alarm.rang():
-		return k.Errors.TimedOut(a.limit, k.allowed(a.limit), err)
+		return b.cut(a.limit, err)
 	}
 	return err
+}
+
+// cut tells once that a limit on time has ended the body, and returns what its reader gets.
+func (b *responseBody) cut(l Limit, err error) error {
+	k := b.attempt.call
+	after := k.allowed(l)
+	if b.marks.Or(cutOff)&cutOff == 0 {
+		k.emit(Event{Kind: BodyCut, Limit: l, Delay: after, Attempt: Attempt{Request: k.req}, Endpoint: k.at()})
+	}
+	return k.Errors.TimedOut(l, after, err)
 }
 
 func (b *responseBody) Close() error {
