@@ -191,11 +191,11 @@ func (d *draft) checkEndpoint(e Endpoint) {
 	case err != nil:
 		d.refuse("Endpoints(Endpoint{URL: %s})", "...", "is no URL", "") // it may have a password in it
 	case u.Scheme != "http" && u.Scheme != "https":
-		d.refuse("Endpoints(Endpoint{URL: %s})", quote(u.Redacted()), "must begin with http:// or https://", "")
+		d.refuse("Endpoints(Endpoint{URL: %s})", quote(shown(u)), "must begin with http:// or https://", "")
 	case u.Hostname() == "":
-		d.refuse("Endpoints(Endpoint{URL: %s})", quote(u.Redacted()), "must have a host", "")
+		d.refuse("Endpoints(Endpoint{URL: %s})", quote(shown(u)), "must have a host", "")
 	case u.Fragment != "":
-		d.refuse("Endpoints(Endpoint{URL: %s})", quote(u.Redacted()), "must have no fragment", "")
+		d.refuse("Endpoints(Endpoint{URL: %s})", quote(shown(u)), "must have no fragment", "")
 	}
 	if e.Name != "" {
 		d.checkName("Endpoints(Endpoint{Name: %s})", e.Name)
@@ -207,6 +207,21 @@ func (d *draft) checkEndpoint(e Endpoint) {
 	case d.Endpoints.Routing != Weighted && e.Weight != 0:
 		d.refuse("Endpoints(Endpoint{Weight: %s})", weight, "has a meaning with Weighted only", "")
 	}
+}
+
+// shown is as much of a base as can't be secret. Without a host it is not what it was meant to be, and a user may be
+// anywhere.
+func shown(u *url.URL) string {
+	s := u.String()
+	switch {
+	case u.Hostname() != "" && u.Fragment != "":
+		return redacted(u) + "#" + hidden
+	case u.Hostname() != "":
+		return redacted(u)
+	case strings.ContainsAny(s, "@?#"):
+		return "..."
+	}
+	return s
 }
 
 // checkHeader notes what net/http would refuse with every request. Values may be secret, and are not told.

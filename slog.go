@@ -92,7 +92,7 @@ func logged(e Event) []slog.Attr {
 		return append(loggedSource(e.Source, e.Endpoint), slog.String("from", e.From), slog.String("state", e.To),
 			slog.Uint64("requests", e.Requests), slog.Uint64("failures", e.Failures), slog.Duration("break", e.Break))
 	case Waited:
-		return append(loggedSource(e.Source, ""), slog.String("gate", e.Gate), slog.Duration("duration", e.Duration))
+		return append(loggedSource(e.Source, ""), slog.String("gate", e.Gate), slog.Duration("wait", e.Duration))
 	case BodyCut:
 		return append(loggedSource(e.Source, e.Endpoint), slog.String("method", methodOf(e.Request)),
 			slog.String("error", e.Limit), slog.Duration("limit", e.After))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -65,13 +66,23 @@ func (e *RejectedError) because() string {
 	case n == 0:
 		return ""
 	case e.Gate == pipeline.GateBreaker.String():
-		return fmt.Sprintf(" (last failure: %v)", e.causes[n-1])
+		return fmt.Sprintf(" (last failure: %s)", said(e.causes[n-1]))
 	}
 	reasons := make([]string, n)
 	for i, c := range e.causes {
-		reasons[i] = c.Error()
+		reasons[i] = said(c)
 	}
 	return ": " + strings.Join(reasons, "; ")
+}
+
+// said is the text of an error without that of a client below, which begins with the whole URL: it may be the URL of another
+// call, with its keys.
+func said(err error) string {
+	var client *url.Error
+	if errors.As(err, &client) {
+		return client.Op + ": " + said(client.Err)
+	}
+	return err.Error()
 }
 
 // Unwrap returns the sentinel and the failures that led to the refusal.
@@ -204,7 +215,7 @@ func (e *interruptedError) Error() string {
 		s += fmt.Sprintf(": %v", e.cause)
 	}
 	if e.last != nil {
-		s += fmt.Sprintf(" while waiting to retry (last attempt: %v)", e.last)
+		s += fmt.Sprintf(" while waiting to retry (last attempt: %s)", said(e.last))
 	}
 	return s
 }
