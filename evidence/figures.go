@@ -8,6 +8,7 @@ import (
 // figures are what a table shows of one policy. Shares are 0 to 1.
 type figures struct {
 	policy        string
+	window        float64       // calls of a process in 30 s of the trouble
 	amplification float64       // attempts for each call in the trouble
 	peak          float64       // attempts in the busiest three seconds, as a multiple of the calls that there are
 	during, after float64       // success of the calls in the trouble, and after it
@@ -23,6 +24,7 @@ func newFigures(s scenario, policy string, r *record) figures {
 	calls, _ := r.calls(in)
 	return figures{
 		policy:        policy,
+		window:        float64(calls) / float64(s.fleet.clients) * window.Seconds() / (in.to - in.from).Seconds(),
 		amplification: float64(r.attempts(in)) / float64(calls),
 		peak:          r.peak(s.length) / s.fleet.load(),
 		during:        r.success(in),

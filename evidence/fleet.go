@@ -26,7 +26,8 @@ type fleet struct {
 // load is the calls of all, a second.
 func (f fleet) load() float64 { return float64(f.clients) * f.rate }
 
-// play runs the fleet for as long as the scenario lasts, and until the last call has ended.
+// play runs the fleet for as long as the scenario lasts, and then until the last call that counts has ended: the load goes
+// on meanwhile.
 func (f fleet) play(t *testing.T, p policy, s scenario) *record {
 	d := newDependency(s)
 	server := httptestx.NewServer(t, http.HandlerFunc(inStock), httptestx.WithLastExchanges(1))
@@ -43,7 +44,7 @@ func (f fleet) play(t *testing.T, p policy, s scenario) *record {
 			chance: rand.New(rand.NewPCG(s.seed, uint64(2*n+2))),
 			record: r,
 		}
-		all.Go(func() { c.callUntil(s.length, f.rate, &all) })
+		all.Go(func() { c.callUntil(s.length+patience, f.rate, &all) })
 	}
 	all.Wait()
 	r.arrivals = d.arrivals

@@ -28,18 +28,25 @@ func reproduce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	results := playAll(t, scenarios())
-	files := map[string][]byte{}
-	for _, r := range results {
-		if page, err = replace(page, r.scenario.name, r.table()); err != nil {
+	all := playAll(t, scenarios())
+	for name, table := range tables() {
+		if page, err = replace(page, name, table(all)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	files["README.md"] = page
-	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(folder, name), content, 0o644); err != nil {
+	write(t, "README.md", page)
+	for name, plot := range plots() {
+		drawn, err := plot(all)
+		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Println("wrote", name)
+		write(t, name+".svg", drawn)
 	}
+}
+
+func write(t *testing.T, name string, content []byte) {
+	if err := os.WriteFile(filepath.Join(folder, name), content, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Println("wrote", name)
 }

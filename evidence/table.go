@@ -6,6 +6,18 @@ import (
 	"strings"
 )
 
+// tables are those of the page, by the names in its marks.
+func tables() map[string]func(results) string {
+	all := map[string]func(results) string{"floor": floorTable}
+	for _, name := range []string{"outage", "dip", "hang", "quiet"} {
+		all[name] = func(r results) string { return troubleTable(r[name].figures()) }
+	}
+	for _, name := range []string{"chance85", "item85", "item96"} {
+		all[name] = func(r results) string { return lastingTable(r[name].figures()) }
+	}
+	return all
+}
+
 // troubleTable is for trouble that passes.
 func troubleTable(rows []figures) string {
 	var b strings.Builder
@@ -14,6 +26,17 @@ func troubleTable(rows []figures) string {
 	for _, f := range rows {
 		fmt.Fprintf(&b, "| %s | %.2f | %.1f × | %s | %s | %s |\n",
 			f.policy, f.amplification, f.peak, percent(f.during), percent(f.after), f.back())
+	}
+	return b.String()
+}
+
+// lastingTable is for trouble that does not.
+func lastingTable(rows []figures) string {
+	var b strings.Builder
+	b.WriteString("| client | success | attempts a call | 99 of 100 successes within |\n")
+	b.WriteString("| --- | ---: | ---: | ---: |\n")
+	for _, f := range rows {
+		fmt.Fprintf(&b, "| %s | %s | %.2f | %.2f s |\n", f.policy, percent(f.during), f.amplification, f.within.Seconds())
 	}
 	return b.String()
 }
@@ -27,7 +50,7 @@ func (f figures) back() string {
 	return fmt.Sprintf("%.0f s", f.recovery.Seconds())
 }
 
-// replace puts a table between the lines of the page that name it.
+// replace puts a table between the marks of the page that name it.
 func replace(page []byte, name, table string) ([]byte, error) {
 	begin, end := []byte("<!-- table "+name+" -->\n"), []byte("<!-- end of "+name+" -->\n")
 	before, rest, ok := bytes.Cut(page, begin)
