@@ -21,8 +21,8 @@ func TestEveryExportedNameIsInAnExample(t *testing.T) {
 	for _, row := range []struct{ folder, record, named, types string }{
 		{
 			".", "api/resilient.txt", `^(?:const|func|var) (\w+)|^method \(\*?(?:Builder|Registry|Report)\) (\w+)`,
-			`AttemptDone RetryScheduled RetryDenied Redispatched TransportReplay EndpointSkipped Rejected BreakerChanged CallDone
-			RejectedError ConfigError Config Preset Event Endpoint Attempt Break`,
+			`AttemptDone RetryScheduled RetryDenied Redispatched TransportReplay EndpointSkipped Rejected BreakerChanged
+			Waited CallDone BodyCut RejectedError ConfigError Config Preset Event Endpoint Attempt Break`,
 		},
 		{
 			"httptestx", "api/httptestx.txt", `^func (\w+)|^method \(\*?(?:Server|Rule|ConnRule|Ledger)\) (\w+)`,

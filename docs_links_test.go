@@ -84,3 +84,17 @@ func anchorOf(title string) string {
 		return -1
 	}, title)
 }
+
+// Every page can be found from the index.
+func TestDocsIndexHasEveryPage(t *testing.T) {
+	linked := map[string]bool{}
+	for _, m := range link.FindAllStringSubmatch(pageAt(t, "docs/README.md").prose(), -1) {
+		file, _, _ := strings.Cut(m[1], "#")
+		linked[path.Join("docs", file)] = true
+	}
+	for _, p := range append(append(pages(t, "docs/strategies"), pages(t, "docs/guides")...), pages(t, "docs/evidence")...) {
+		if !linked[p.path] {
+			t.Errorf("docs/README.md has no link to %s", p.path)
+		}
+	}
+}

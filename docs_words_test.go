@@ -142,7 +142,7 @@ func listed(t *testing.T, path, title string) (cells []string) {
 // Words of events and states that the pages on strategies have in back quotes are such.
 func TestDocsOfStrategiesHaveTheWordsOfEvents(t *testing.T) {
 	reasons, gates := reasonsAndGates(t)
-	known := append(append(reasons, gates...), "throttle", "total_timeout", "below_minimum", "enforcing")
+	known := append(append(reasons, gates...), "throttle", "body_idle", "total_timeout", "below_minimum", "enforcing")
 	word := regexp.MustCompile(`^[a-z]+(_[a-z]+)+$`)
 	for _, p := range append(pages(t, "docs/strategies"), pageAt(t, "docs/guides/errors.md")) {
 		for _, s := range p.spans() {

@@ -119,7 +119,7 @@ func ExampleEvent() {
 				counts["rejected: "+e.Gate]++
 			case resilient.BreakerChanged:
 				counts["circuit "+e.To]++
-			case resilient.EndpointSkipped, resilient.Redispatched, resilient.TransportReplay:
+			case resilient.EndpointSkipped, resilient.Redispatched, resilient.TransportReplay, resilient.Waited, resilient.BodyCut:
 				counts["rare"]++
 			case resilient.CallDone:
 				counts["calls"]++
