@@ -60,7 +60,8 @@ func (r *record) perSecond(length time.Duration) []int {
 	return counts
 }
 
-// recovery is how long after the trouble the first ten seconds began in which 99 of 100 calls succeeded.
+// recovery is how long after the trouble the first ten seconds began in which 99 of 100 calls succeeded, and as many in
+// the first second of them.
 func (r *record) recovery(end, length time.Duration) time.Duration {
 	const good, enough = 10 * time.Second, 0.99
 	for at := end; at+good <= length; at += time.Second {

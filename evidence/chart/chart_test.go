@@ -35,7 +35,7 @@ func words(t *testing.T, drawn []byte) string {
 
 func TestLinesTellWhatTheyShow(t *testing.T) {
 	is := is.New(t)
-	drawn, err := Lines{
+	lines := Lines{
 		Title: "Load & success",
 		X:     Axis{Label: "time (s)", Max: 10, Ticks: []float64{0, 5, 10}},
 		Panels: []Panel{
@@ -50,8 +50,12 @@ func TestLinesTellWhatTheyShow(t *testing.T) {
 		},
 		Shaded: Shade{From: 2, To: 4, Text: "trouble"},
 		Height: 300,
-	}.SVG()
+	}
+	drawn, err := lines.SVG()
 	is.NoErr(err)
+	again, err := lines.SVG()
+	is.NoErr(err)
+	is.Equal(string(again), string(drawn)) // the same data gives the same bytes
 	text := words(t, drawn)
 	for _, want := range []string{"Load & success", "time (s)", "load (1/s)", "success (%)", "trouble", "100"} {
 		is.True(strings.Contains(text, want)) // title, axes with units, ticks and marks are text
