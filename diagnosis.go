@@ -109,7 +109,7 @@ func (s *situation) without() []finding {
 	default:
 		return []finding{{
 			Level: watch, Reason: "endpoint_out", Verdict: "Fewer endpoints",
-			Because: count(len(out), "endpoint", "endpoints") + " of " + figure(n) + " not in use: " + strings.Join(out, ", ") + ".",
+			Because: figure(len(out)) + " of " + count(n, "endpoint", "endpoints") + " not in use: " + strings.Join(out, ", ") + ".",
 			Next:    "The others serve all attempts, the retries among them.",
 			Advice:  "Look at what is not in use, and whether the others bear the load.",
 		}}

@@ -171,7 +171,7 @@ var diagnoses = []struct {
 			p.build(breaker(resilient.MinimumThroughput(2)), endpoints)
 			p.call(3)
 		}, "watch", "endpoint_out",
-		"Fewer endpoints: 1 endpoint of 2 not in use: east (circuit open for 5 s more, since 2 of 2 attempts in 30 s failed).",
+		"Fewer endpoints: 1 of 2 endpoints not in use: east (circuit open for 5 s more, since 2 of 2 attempts in 30 s failed).",
 		"The others serve all attempts, the retries among them.",
 	},
 	{

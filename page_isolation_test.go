@@ -113,3 +113,21 @@ func TestClientsBuiltAfterAHandlerAreRecordedToo(t *testing.T) {
 		is.Equal(s.LastMinute.Calls, 1) // since there is a handler
 	}
 }
+
+func TestWhatIsDoneByHandIsInTheHistoryOfEachEndpoint(t *testing.T) {
+	t.Parallel()
+	is := is.New(t)
+	r := resilient.NewRegistry()
+	h := r.Handler()
+	c := endpoints(in(r, "x").Breaker()).Transport(answer(200)).MustBuild()
+	get(t, c, "http://x.test/")
+	is.NoErr(r.Isolate("x"))
+	is.NoErr(r.Isolate("x")) // to no effect
+	d := visit(t, h, "detail="+visit(t, h, "").States[0].ID).Detail
+	changed := map[string]int{}
+	for _, c := range d.Changes {
+		is.True(c.ByHand && c.To == "isolated") // nothing else has happened
+		changed[c.Endpoint]++
+	}
+	is.Equal(changed, map[string]int{"": 1, "east": 1, "west": 1}) // each once, and that of requests that go elsewhere
+}

@@ -28,7 +28,7 @@ type member struct {
 	every  int // seconds
 	calls  int
 	status func(call int) int // that is answered to it
-	asks   string             // Retry-After
+	east   bool               // the endpoint in the east wants to be left alone
 }
 
 func newFleet(t *testing.T) *fleet {
@@ -49,8 +49,9 @@ func (f *fleet) add(b resilient.Builder, m member) *member {
 
 func (m *member) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp := &http.Response{StatusCode: m.status(m.calls), Header: http.Header{}, Body: io.NopCloser(strings.NewReader("text")), Request: r}
-	if m.asks != "" {
-		resp.Header.Set("Retry-After", m.asks)
+	if m.east && strings.HasPrefix(r.URL.Host, "east") {
+		resp.StatusCode = http.StatusTooManyRequests
+		resp.Header.Set("Retry-After", "20")
 	}
 	return resp, nil
 }
@@ -115,7 +116,7 @@ func inTrouble(t *testing.T) *fleet {
 	images := f.add(plain("images").Concurrency(resilient.Permits(4)), member{method: "GET", status: always(200)})
 	f.add(plain("azure-openai").Breaker().RateLimit(resilient.PerMinute(600)).Retry(resilient.MaxRetries(2)).Endpoints(resilient.RoundRobin,
 		resilient.Endpoint{Name: "east-us", URL: "https://east.example"}, resilient.Endpoint{Name: "west-us", URL: "https://west.example"}),
-		member{method: "POST", every: 3, status: always(200)})
+		member{method: "POST", every: 3, status: always(200), east: true})
 	f.add(plain("legacy").Retry(resilient.Off), member{method: "GET", every: 5, status: once(3)})
 	f.add(plain("crawler").PerAuthority().Breaker(resilient.MinimumThroughput(5)), member{method: "GET", hosts: 3, every: 2, status: once(90)})
 	f.add(plain("archive"), member{method: "GET", status: always(200)})

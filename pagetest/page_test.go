@@ -198,6 +198,19 @@ func TestPageSaysSoWhenTheServerIsGone(t *testing.T) {
 	is.True(strings.Contains(b.text("#rows th"), sentence))             // which stays
 }
 
+func TestPageShowsEndpoints(t *testing.T) {
+	is := is.New(t)
+	f := inTrouble(t)
+	b := open(t, f.Handler(), "/")
+	b.do(chromedp.Click(`//tbody[@id="rows"]//a[starts-with(., "azure-openai")]`))
+	b.await(`document.querySelector("#detail h2")?.textContent === "azure-openai"`)
+	table := b.text("#Endpoints")
+	is.True(strings.Contains(table, "east-us"))         // each by its name
+	is.True(strings.Contains(table, "for 9 s"))           // how long it wants to be left alone
+	is.True(strings.Contains(table, "600 tokens left")) // and what it has
+	b.screenshot("endpoints")
+}
+
 func TestPageShowsTheHistoryOfABreaker(t *testing.T) {
 	is := is.New(t)
 	f := inTrouble(t)

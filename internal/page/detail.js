@@ -84,10 +84,11 @@ function cards(d) {
       ? card('Retry budget', 'not in force', undefined, `${plural(b.requests, 'call', 'calls')} and ${plural(b.retries, 'retry', 'retries')} in its window: too few calls`, s.budget)
       : card('Retry budget', `${number.format(b.retries)} of ${number.format(b.allowance)} used`,
         meter('Retry budget', b.retries, b.allowance, b.phase === 'exhausted'), b.phase === 'exhausted' && 'exhausted', s.budget)),
-    c && card('Circuit breaker', breakerState(c), undefined, counted(c), s.breaker),
+    c && (d.endpoints ? card('Circuit breaker', 'one an endpoint', undefined, s.breaker)
+      : card('Circuit breaker', breakerState(c), undefined, counted(c), s.breaker)),
     p && card('Permits', `${number.format(p.inUse)} of ${number.format(p.permits)} in use`,
       meter('Permits', p.inUse, p.permits, p.inUse >= p.permits), p.queued > 0 && `${plural(p.queued, 'call waits', 'calls wait')}`, s.concurrency),
-    r && card('Rate limit', `${number.format(r.available)} of ${number.format(r.burst)} tokens left`,
+    r && !d.endpoints && card('Rate limit', `${number.format(r.available)} of ${number.format(r.burst)} tokens left`,
       meter('Tokens', Math.max(0, r.available), r.burst, r.available < 1)));
 }
 
