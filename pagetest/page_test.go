@@ -206,7 +206,7 @@ func TestPageShowsEndpoints(t *testing.T) {
 	b.await(`document.querySelector("#detail h2")?.textContent === "azure-openai"`)
 	table := b.text("#Endpoints")
 	is.True(strings.Contains(table, "east-us"))         // each by its name
-	is.True(strings.Contains(table, "for 9 s"))           // how long it wants to be left alone
+	is.True(strings.Contains(table, "for 9 s"))         // how long it wants to be left alone
 	is.True(strings.Contains(table, "600 tokens left")) // and what it has
 	b.screenshot("endpoints")
 }
