@@ -3,6 +3,7 @@ package resilient_test
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"os"
 	"strings"
@@ -46,6 +47,16 @@ func readmeAround(existing *http.Client) error {
 	return err
 }
 
+func readmeSee() error {
+	client, err := resilient.New("inventory").
+		Observe(resilient.Slog(slog.Default())). // a line for each decision
+		OpenTelemetry().                         // a span for each attempt, metrics
+		Build()
+	http.Handle("/debug/resilient", resilient.DefaultRegistry().Handler()) // a page for people
+	_ = client
+	return err
+}
+
 func TestReadmeSnippetOfLostResponse(t *testing.T) {
 	handler := always(200, "ok")
 	srv := httptestx.NewServer(t, handler)
@@ -63,14 +74,14 @@ func TestReadmeSnippetsAreCompiled(t *testing.T) {
 	is.NoErr(err)
 	code := flat(string(this))
 	snippets := strings.Split(readme(t), "```go\n")[1:]
-	is.Equal(len(snippets), 4) // none is missed
+	is.Equal(len(snippets), 5) // none is missed
 	for _, s := range snippets {
 		s, _, _ = strings.Cut(s, "```")
 		if !strings.Contains(code, flat(s)) {
 			t.Errorf("not in readme_test.go, so nobody knows whether it compiles:\n%s", s)
 		}
 	}
-	_, _, _ = readmeUse, readmeDefault, readmeAround
+	_, _, _, _ = readmeUse, readmeDefault, readmeAround, readmeSee
 }
 
 // flat is s with single spaces for any white space.
