@@ -51,10 +51,7 @@ var allowances = []allowance{
 
 	// How far a body gets that fails, whose answer comes first, or whose caller leaves, is chance.
 	{of: cutShort, what: regexp.MustCompile(`, \d+ bytes were read of it$`)},
-	{of: cutShort, what: regexp.MustCompile(`^caller: .* the writer of the pipe .*$`)},
 	{of: cutShort, what: regexp.MustCompile(`^server, .*: (body|trailer at the end).*$`)},
-	// Over HTTP/2 so is whether the server looks at a request whose body fails at once.
-	{of: failingTwo, what: regexp.MustCompile(`^server, .*$`)},
 }
 
 func clientTimeout(_ session, x exchange) bool { return x.Caller.Leaves == "Client.Timeout" }
