@@ -74,16 +74,30 @@ func (p *Pipeline) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 func (p *Pipeline) begin(req *http.Request) *call {
-	k := &call{Pipeline: p, req: req, header: req.Header, until: unbounded}
+	k := p.newCall(req)
+	k.Pipeline, k.req, k.header, k.until = p, req, req.Header, unbounded
 	k.state = p.Pool.Acquire(req)
 	if p.Listen != nil {
 		k.tell = p.Listen(k.ctx(), k.state)
 	}
 	k.start = k.tick()
 	k.key()
-	k.body = sourceOf(req, p.Retry.Max > 0, p.Retry.BufferLimit)
 	p.add(k)
 	return k
+}
+
+// newCall makes a call and, in one, the source of its request's body if it has one.
+func (p *Pipeline) newCall(req *http.Request) *call {
+	if !hasBody(req) {
+		return &call{}
+	}
+	both := &struct {
+		call
+		from source
+	}{}
+	both.body = &both.from
+	both.body.serve(req, p.Retry.Max > 0, p.Retry.BufferLimit)
+	return &both.call
 }
 
 // perform runs the stages, unless the caller's context is done already: then

@@ -56,17 +56,16 @@ type source struct {
 	first reader // in one, for most requests are sent once
 }
 
-// sourceOf returns the source of a request's body, nil if it has none.
-func sourceOf(req *http.Request, retries bool, limit int) *source {
-	if req.Body == nil || req.Body == http.NoBody {
-		return nil
-	}
-	s := &source{orig: req.Body, again: req.GetBody, length: req.ContentLength, limit: limit}
+// hasBody reports whether a request has one, and needs a source.
+func hasBody(req *http.Request) bool { return req.Body != nil && req.Body != http.NoBody }
+
+// serve makes s the source of a request's body. It is new.
+func (s *source) serve(req *http.Request, retries bool, limit int) {
+	s.orig, s.again, s.length, s.limit = req.Body, req.GetBody, req.ContentLength, limit
 	s.keeps = s.again == nil && retries && s.length <= int64(limit)
 	if s.keeps {
 		s.turn = make(chan struct{}, 1)
 	}
-	return s
 }
 
 // reader returns the body of the next attempt, or nil if there is none.

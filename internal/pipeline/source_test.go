@@ -329,3 +329,13 @@ func TestBodyThatIsTooLongStaysSoThoughItIsSealed(t *testing.T) {
 		s.finish()
 	}
 }
+
+// sourceOf returns the source of a request's body, nil if it has none.
+func sourceOf(req *http.Request, retries bool, limit int) *source {
+	if !hasBody(req) {
+		return nil
+	}
+	s := &source{}
+	s.serve(req, retries, limit)
+	return s
+}
