@@ -3,6 +3,7 @@ package bench_test
 import (
 	"context"
 	"math"
+	"sync"
 	"testing"
 	"time"
 
@@ -89,6 +90,11 @@ func BenchmarkBreaker(b *testing.B) {
 		own.Settle(now, own.Admit(now).Ticket, gate.Success)
 	})
 	run(b, "resilient-admit", func() { own.Admit(told) })
+	var mu sync.Mutex
+	run(b, "a-mutex-alone", func() {
+		mu.Lock()
+		mu.Unlock() //nolint:staticcheck // it is what is measured
+	})
 	theirs := gobreaker.NewTwoStepCircuitBreaker[any](gobreaker.Settings{Interval: 30 * time.Second, BucketPeriod: 3 * time.Second})
 	run(b, "gobreaker", func() {
 		done, _ := theirs.Allow()
