@@ -33,8 +33,8 @@ func TestCallTakesOneAllocationMore(t *testing.T) {
 	} {
 		t.Run(row.situation, func(t *testing.T) {
 			s := situationOf(t, row.situation)
-			bare := testing.AllocsPerRun(1000, s.caller(contender.Named(contender.Bare)[0].Over(s.base)))
-			ours := testing.AllocsPerRun(1000, s.caller(contender.Named(contender.Resilient)[0].Over(s.base)))
+			bare := testing.AllocsPerRun(1000, s.caller(t, contender.Named(contender.Bare)[0].Over(s.base)))
+			ours := testing.AllocsPerRun(1000, s.caller(t, contender.Named(contender.Resilient)[0].Over(s.base)))
 			if ours-bare > row.most {
 				t.Errorf("%v allocations more than bare, at most %v are allowed", ours-bare, row.most)
 			}
@@ -57,7 +57,7 @@ func TestOthersAddMoreTime(t *testing.T) {
 			s := situationOf(t, row.situation)
 			var times float64
 			for range 2 { // who disturbed the first try may be gone
-				if times = s.timesMore(row.than); times >= row.least {
+				if times = s.timesMore(t, row.than); times >= row.least {
 					return
 				}
 			}
@@ -79,13 +79,13 @@ func situationOf(t *testing.T, name string) situation {
 
 // timesMore is how many times the time that we add another client adds. Of several rounds, in which all take turns, the
 // best of each counts: what else runs makes calls slower, never faster.
-func (s situation) timesMore(than string) float64 {
+func (s situation) timesMore(t *testing.T, than string) float64 {
 	const rounds, calls = 20, 2000
 	clients := contender.Named(contender.Bare, contender.Resilient, than)
 	best := []float64{math.Inf(1), math.Inf(1), math.Inf(1)}
 	callers := make([]func(), len(clients))
 	for i, c := range clients {
-		callers[i] = s.caller(c.Over(s.base))
+		callers[i] = s.caller(t, c.Over(s.base))
 	}
 	for range rounds {
 		for i, call := range callers {
