@@ -34,7 +34,7 @@ func (e effort) String() string {
 
 //nolint:gochecknoglobals // only read
 var (
-	full  = effort{12, "50ms", 30, 2, 3, 10_000, 40, 64 << 20, true}
+	full  = effort{10, "50ms", 30, 2, 3, 10_000, 40, 64 << 20, true}
 	brief = effort{3, "5ms", 3, 1, 1, 1_000, 3, 16 << 20, false}
 )
 
