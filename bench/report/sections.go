@@ -80,7 +80,7 @@ func loopbacks(b *bytes.Buffer, s samples) {
 
 // flights is the table of calls in flight.
 func flights(b *bytes.Buffer, s samples) {
-	section(b, "Calls in flight", "10,000 at once, of callers who may leave, each client in a process of its own, and the server in another. "+
+	section(b, "Calls in flight", "As many at once as the effort says, of callers who may leave, each client in a process of its own, and the server in another. "+
 		"What a call takes more than a bare one: over a real transport, and over one that only waits.")
 	header(b, "client", "goroutines", "heap", "stack", "resident", "goroutines, stub", "heap, stub", "stack, stub")
 	for _, c := range contender.All() {
@@ -98,7 +98,7 @@ func flights(b *bytes.Buffer, s samples) {
 
 // transfers are the tables of large bodies.
 func transfers(b *bytes.Buffer, s samples) {
-	section(b, "Large bodies", "Reads are of 32 KiB that are there already, downloads and uploads of 64 MiB over loopback. Throughput is a "+
+	section(b, "Large bodies", "Reads are of 32 KiB that are there already, downloads and uploads of large bodies over loopback. Throughput is a "+
 		"ratio to bare. Peak is what the heap grows by meanwhile; `once` is a body that can't be had again, `replayable` one that can.")
 	header(b, "client", "ns added to a Read", "download", "upload, once", "peak", "upload, replayable", "peak")
 	for _, c := range contender.All() {
