@@ -3,6 +3,7 @@ package resilient_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -126,6 +127,26 @@ func TestReportTellsOfARefusal(t *testing.T) {
 		is.Equal(report.Attempts(), 0) // nothing was made
 		is.Equal(report.Sends(), 0)    // or sent
 		read(w.T, held)
+	})
+}
+
+func TestReportTellsOfWaitsAndOfBodiesThatWereCut(t *testing.T) {
+	t.Parallel()
+	bubble(t, always(200, "body"), func(w *world) {
+		is := is.New(w.T)
+		w.On("/").Do(httptestx.Handle, httptestx.Send(1), httptestx.Hang)
+		c := w.client(resilient.New("orders").Defaults(resilient.None).Timeout(resilient.BodyIdle(2*time.Second)).
+			RateLimit(resilient.PerMinute(6), resilient.Burst(1), resilient.Wait(time.Minute)))
+		r, report := w.reported("GET", "")
+		for range 2 {
+			resp, err := c.Do(r)
+			is.NoErr(err)
+			_, err = io.Copy(io.Discard, resp.Body)
+			is.True(errors.Is(err, resilient.ErrBodyIdle))
+			is.NoErr(resp.Body.Close())
+		}
+		is.Equal(report.String(), "orders: 200, done in 0s, body cut: body_idle, "+
+			"waited 8s at rate_limit, orders: 200, done in 8s, body cut: body_idle")
 	})
 }
 

@@ -127,6 +127,19 @@ func TestSecretsComeOutNowhere(t *testing.T) {
 	}
 }
 
+// What net/http itself says of a call is as the guide has it.
+func TestErrorsOfNetHTTPHaveTheQueryAndNoPassword(t *testing.T) {
+	t.Parallel()
+	bubble(t, always(200, ""), func(w *world) {
+		is := is.New(w.T)
+		w.On("/").Do(httptestx.LostResponse...)
+		_, err := w.client(resilient.New("orders").Defaults(resilient.None)).Get("http://user:password@httptestx.test/?key=" + canary)
+		is.True(strings.Contains(err.Error(), "user") && strings.Contains(err.Error(), canary))
+		is.True(!strings.Contains(err.Error(), "password"))
+		is.True(!strings.Contains(errors.Unwrap(err).Error(), canary)) // which can be logged
+	})
+}
+
 // A transport that is a client itself has the URL of the call in its errors, and what opened the circuit for one call is told
 // to the next.
 func TestErrorsOfOtherCallsAreToldWithoutTheirURL(t *testing.T) {

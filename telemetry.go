@@ -71,9 +71,10 @@ func kind(e Event) string {
 		return "waited"
 	case BodyCut:
 		return "body_cut"
-	default:
+	case CallDone:
 		return "call_done"
 	}
+	return ""
 }
 
 // delaySource is what the length of a delay goes back to.

@@ -202,6 +202,18 @@ func TestUnknownMethodsHaveOneName(t *testing.T) {
 	})
 }
 
+func TestSpansGoOnWhenADocumentIsApplied(t *testing.T) {
+	t.Parallel()
+	bubble(t, always(200), func(s *stage) {
+		is := is.New(s.T)
+		c := s.client(retrying())
+		is.NoErr(s.registry.Apply([]byte(`{"orders": {"retry": {"maxRetries": 1}}}`)))
+		is.NoErr(s.call(c, "GET", s.URL))
+		is.Equal(len(s.attempts()), 1)
+		is.Equal(len(s.series("resilient.call.duration")), 1)
+	})
+}
+
 func TestUserAndQueryOfTheURLAreNotInSpans(t *testing.T) {
 	t.Parallel()
 	for asked, want := range map[string]string{
