@@ -65,12 +65,15 @@ func (k *call) take() error {
 
 // standBy waits until the tokens that were taken are there.
 func (k *call) standBy(wait time.Duration) error {
-	since := k.state.Now()
+	since, ready := k.state.Now(), false
+	defer func() { // also if an observer panics
+		if !ready {
+			k.refund(k.state.Now())
+		}
+	}()
 	err := k.wait(wait)
 	k.waited(GateRate, since)
-	if err != nil {
-		k.refund(k.state.Now())
-	}
+	ready = err == nil
 	return err
 }
 

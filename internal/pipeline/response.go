@@ -122,6 +122,7 @@ func (b *responseBody) explain(err error) error {
 
 // cut tells once that a limit on time has ended the body, and returns what its reader gets.
 func (b *responseBody) cut(l Limit, err error) error {
+	defer b.end() // also if an observer panics
 	k := b.attempt.call
 	after := k.allowed(l)
 	if b.marks.Or(cutOff)&cutOff == 0 {

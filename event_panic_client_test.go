@@ -1,0 +1,56 @@
+package resilient_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/a-seed-e0941262/resilient"
+	"github.com/a-seed-e0941262/resilient/httptestx"
+	"github.com/matryer/is"
+)
+
+// panicOn is an observer that panics at one kind of event.
+func panicOn[E resilient.Event](_ context.Context, e resilient.Event) {
+	if _, ok := e.(E); ok {
+		panic("an observer")
+	}
+}
+
+// recovering makes a call, and says what it panics with.
+func recovering(f func()) (reason any) {
+	defer func() { reason = recover() }()
+	f()
+	return nil
+}
+
+func TestPanickingObserverOfAWaitGivesTokensAndPermitBack(t *testing.T) {
+	t.Parallel()
+	bubble(t, always(200, ""), func(w *world) {
+		is := is.New(w.T)
+		c := w.client(resilient.New("orders").Defaults(resilient.None).Concurrency(resilient.Permits(1)).
+			RateLimit(resilient.PerMinute(60), resilient.Burst(1), resilient.Wait(time.Minute)).Observe(panicOn[resilient.Waited]))
+		resp, err := c.Get(w.URL) // takes the one token
+		is.NoErr(err)
+		read(w.T, resp)
+		is.Equal(recovering(func() { _, _ = c.Get(w.URL) }), "an observer") // which waits for the next
+		s := w.registry.Snapshot()[0]
+		is.Equal(s.RateLimit.Available, int64(1)) // it was not sent
+		is.Equal(s.Concurrency.InUse, 0)
+	})
+}
+
+func TestPanickingObserverOfABodyEndsTheCall(t *testing.T) {
+	t.Parallel()
+	bubble(t, always(200, "body"), func(w *world) {
+		is := is.New(w.T)
+		w.On("/").Do(httptestx.Handle, httptestx.Send(0), httptestx.Hang)
+		c := w.client(resilient.New("orders").Defaults(resilient.None).Concurrency(resilient.Permits(1)).
+			Timeout(resilient.BodyIdle(time.Second)).Observe(panicOn[resilient.BodyCut]))
+		resp, err := c.Get(w.URL)
+		is.NoErr(err)
+		is.Equal(recovering(func() { _, _ = resp.Body.Read(make([]byte, 10)) }), "an observer")
+		is.Equal(w.registry.Snapshot()[0].Concurrency.InUse, 0) // though nobody has closed it yet
+		is.NoErr(resp.Body.Close())
+	})
+}
