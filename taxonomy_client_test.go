@@ -25,6 +25,8 @@ type mishap struct {
 
 	plan     []httptestx.Step // for the first POST
 	conn     []httptestx.Step // for the first connection
+	answer   http.Handler     // nil: one that echoes
+	lies     bool             // refuses what it has begun to answer
 	base     func(*http.Transport)
 	serve    func(*httptestx.Server)
 	body     func() io.Reader // nil: a few bytes
@@ -47,7 +49,8 @@ type mishap struct {
 // known, and those to which it has answered.
 func mishaps() []mishap {
 	return slices.Concat(beforeAConnection(), inAHandshake(), beforeTheWholeRequest(),
-		withoutAnAnswer(), withStreamErrors(), withBrokenAnswers(), statuses(), inTheAnswersBody())
+		withoutAnAnswer(), withStreamErrors(), withBrokenAnswers(), withGarbledTLS(), withoutTLS(), statuses(), inTheAnswersBody(),
+		refusedWithinTheAnswer())
 }
 
 // step makes a plan of a few steps.
@@ -101,10 +104,24 @@ func TestWhatAFaultTellsOfThePost(t *testing.T) {
 			}
 			t.Run(f.name, func(t *testing.T) {
 				t.Parallel()
-				p.bubble(t, echoing(), func(w *world) { assertKnown(w, f) })
+				synctest.Test(t, func(t *testing.T) { assertKnown(newWorldIn(t, true, f.handler(), f.options(p)...), f) })
 			})
 		}
 	})
+}
+
+func (f mishap) handler() http.Handler {
+	if f.answer != nil {
+		return f.answer
+	}
+	return echoing()
+}
+
+func (f mishap) options(p protocol) []httptestx.Option {
+	if f.lies {
+		return append(p.options(), httptestx.Dishonest())
+	}
+	return p.options()
 }
 
 func assertKnown(w *world, f mishap) {

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"errors"
 	"io"
+	"net/http"
 	"time"
 
 	"github.com/a-seed-e0941262/resilient"
@@ -44,9 +45,37 @@ func inTheAnswersBody() []mishap {
 			cut:   isErr(resilient.ErrTotalTimeout),
 		},
 		{name: "H2 RST_STREAM in body", on: onHTTP2, plan: step(httptestx.Handle, httptestx.Send(2), httptestx.ResetStream(httptestx.ErrCodeInternal)), cut: says("INTERNAL_ERROR")},
+		{name: "H2 body longer than its Content-Length", on: onHTTP2, answer: overlong(), plan: step(httptestx.Handle), cut: says("more than declared Content-Length")},
 	}
 	for i := range all {
 		all[i].status = 200
+	}
+	return concluding(resilient.Processed, all)
+}
+
+// overlong answers with more than it has declared. That it declares nothing at all is the one way that net/http's
+// server does not notice.
+func overlong() http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+		rw.Header().Set("Content-Length", "0")
+		_, _ = io.WriteString(rw, "order")
+	})
+}
+
+// refusedWithinTheAnswer are those in which a server says that it has not processed the request, when its answer has
+// begun. That can't be true, and the answer counts.
+func refusedWithinTheAnswer() []mishap {
+	all := []mishap{
+		{name: "REFUSED_STREAM after the headers", plan: step(httptestx.Handle, httptestx.SendHeaders, httptestx.RefuseStream)},
+		{name: "REFUSED_STREAM in body", plan: step(httptestx.Handle, httptestx.Send(2), httptestx.RefuseStream)},
+		{name: "REFUSED_STREAM in body, reused connection", warm: true, plan: step(httptestx.Handle, httptestx.Send(2), httptestx.RefuseStream)},
+		{name: "GOAWAY last < our stream, in body", plan: step(httptestx.Handle, httptestx.Send(2), httptestx.GoAway(httptestx.ErrCodeNo, httptestx.BeforeThis))},
+	}
+	for i := range all {
+		all[i].on, all[i].lies, all[i].status = onHTTP2, true, 200
+		if all[i].cut = says("REFUSED_STREAM"); i == len(all)-1 {
+			all[i].cut = says("GOAWAY")
+		}
 	}
 	return concluding(resilient.Processed, all)
 }
