@@ -74,7 +74,14 @@ func withoutTLS() []mishap {
 	return []mishap{
 		{name: "plain HTTP to a TLS port", on: []protocol{h1TLS}, scheme: "http", status: 400, conclusion: resilient.Processed},
 		{name: "plain HTTP to a TLS port, alert", on: []protocol{h1TLS}, scheme: "http", conn: alert, err: says("malformed HTTP response"), conclusion: resilient.Unknown},
-		{name: "plain HTTP/2 to a TLS port", on: []protocol{h2TLS}, scheme: "http", base: inClear, err: says("frame too large"), conclusion: resilient.Unknown},
+		{
+			// The answer races with the request, which the client then may not have begun.
+			name: "plain HTTP/2 to a TLS port", on: []protocol{h2TLS}, scheme: "http", base: inClear,
+			err: func(err error) bool {
+				return says("frame too large")(err) || says("client conn could not be established")(err) || lost(err)
+			},
+			conclusion: resilient.Unprocessed, perhaps: true,
+		},
 		{name: "plain HTTP/2 to a TLS port, alert", on: []protocol{h2TLS}, scheme: "http", base: inClear, conn: alert, err: lost, conclusion: resilient.Unknown},
 	}
 }
