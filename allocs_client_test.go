@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"math"
 	"net/http"
 	"runtime"
 	"runtime/debug"
@@ -104,10 +105,8 @@ func TestCallOverAStubTakesFewAllocations(t *testing.T) { //nolint:paralleltest 
 			}
 			bareAllocs, bareSize := cost(row.caller, t, base, row.method)
 			allocs, size := cost(row.caller, t, careless(b), row.method)
-			is.Equal(allocs-bareAllocs, row.allocs)   // what the library adds
-			if size -= bareSize; size > row.size+16 { // a pool may be emptied now and then
-				t.Errorf("%d bytes, want %d", size, row.size)
-			}
+			is.Equal(allocs-bareAllocs, row.allocs) // what the library adds
+			is.Equal(size-bareSize, row.size)       // in bytes
 		})
 	}
 }
@@ -115,7 +114,7 @@ func TestCallOverAStubTakesFewAllocations(t *testing.T) { //nolint:paralleltest 
 // cost is what one call takes, in allocations and bytes.
 func cost(caller context.Context, t *testing.T, rt http.RoundTripper, method string) (allocs float64, size uint64) {
 	t.Helper()
-	const times = 500
+	const times = 100
 	body := &payload{}
 	r, err := http.NewRequestWithContext(caller, method, "http://x.test", nil)
 	if err != nil {
@@ -134,14 +133,20 @@ func cost(caller context.Context, t *testing.T, rt http.RoundTripper, method str
 		}
 		_ = resp.Body.Close()
 	}
-	allocs = testing.AllocsPerRun(times, call)
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	for range times {
-		call()
+	// The runtime allocates too, and empties pools when it collects: what it adds is never less than nothing, so that the
+	// least is what a call takes.
+	allocs, size = math.Inf(1), math.MaxUint64
+	for range 10 {
+		allocs = min(allocs, testing.AllocsPerRun(times, call))
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range times {
+			call()
+		}
+		runtime.ReadMemStats(&after)
+		size = min(size, (after.TotalAlloc-before.TotalAlloc)/times)
 	}
-	runtime.ReadMemStats(&after)
-	return allocs, (after.TotalAlloc - before.TotalAlloc) / times
+	return allocs, size
 }
 
 // Over net/http's own transport, what the library adds is what that one takes more for it, too: for a context that it

@@ -244,7 +244,7 @@ func errorsOfCallers() []errorRow {
 		},
 		{
 			"left the wait for a retry",
-			func(b resilient.Builder) resilient.Builder { return b.Retry(resilient.Backoff(time.Minute, 0)) },
+			func(b resilient.Builder) resilient.Builder { return b.Retry(resilient.Backoff(time.Minute, 0), resilient.NoJitter) },
 			func(w *world, c *http.Client) error {
 				w.On("/").Do(httptestx.Unavailable(0)...)
 				ctx, cancel := context.WithCancelCause(w.Context())
@@ -259,7 +259,7 @@ func errorsOfCallers() []errorRow {
 		{
 			"left the wait for a retry after an error",
 			func(b resilient.Builder) resilient.Builder {
-				return b.Retry(resilient.Backoff(time.Minute, 0)).Timeout(resilient.PerAttempt(time.Second))
+				return b.Retry(resilient.Backoff(time.Minute, 0), resilient.NoJitter).Timeout(resilient.PerAttempt(time.Second))
 			},
 			func(w *world, c *http.Client) error {
 				w.On("/").Do(httptestx.Stall...)
