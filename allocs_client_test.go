@@ -89,7 +89,7 @@ func TestCallOverAStubTakesFewAllocations(t *testing.T) { //nolint:paralleltest 
 		{name: "GET with a body in the answer", caller: cancellable, method: http.MethodGet, answer: endless{}, allocs: 1, size: 640},
 		{name: "POST", caller: context.Background(), method: http.MethodPost, answer: http.NoBody, allocs: 2, size: 912},
 		{name: "POST of a caller who may leave", caller: cancellable, method: http.MethodPost, answer: http.NoBody, allocs: 2, size: 912},
-		{name: "GET with an observer", caller: cancellable, method: http.MethodGet, answer: http.NoBody, allocs: 4, size: 944,
+		{name: "GET with an observer", caller: cancellable, method: http.MethodGet, answer: http.NoBody, allocs: 4, size: 960,
 			build: func(b resilient.Builder) resilient.Builder { return b.Observe(observe) }},
 		{name: "GET per authority", caller: cancellable, method: http.MethodGet, answer: http.NoBody, allocs: 1, size: 640,
 			build: resilient.Builder.PerAuthority},

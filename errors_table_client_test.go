@@ -244,7 +244,9 @@ func errorsOfCallers() []errorRow {
 		},
 		{
 			"left the wait for a retry",
-			func(b resilient.Builder) resilient.Builder { return b.Retry(resilient.Backoff(time.Minute, 0), resilient.NoJitter) },
+			func(b resilient.Builder) resilient.Builder {
+				return b.Retry(resilient.Backoff(time.Minute, 0), resilient.NoJitter)
+			},
 			func(w *world, c *http.Client) error {
 				w.On("/").Do(httptestx.Unavailable(0)...)
 				ctx, cancel := context.WithCancelCause(w.Context())
