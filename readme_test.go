@@ -21,7 +21,7 @@ import (
 func readmeUse(url string, showStale func() error) error {
 	client, err := resilient.New("inventory").
 		Defaults(resilient.Conservative).
-		Retry(resilient.MaxRetries(2), resilient.Backoff(200*time.Millisecond, 2*time.Second)).
+		Retry(resilient.MaxRetries(2), resilient.Backoff(200*time.Millisecond, 2*time.Second)). // instead of the preset's
 		Build()
 	if err != nil {
 		return err // every setting that is out of range, with the way out
@@ -37,35 +37,36 @@ func readmeUse(url string, showStale func() error) error {
 }
 
 func readmeDefault() {
-	http.DefaultClient = resilient.New("default").PerAuthority().MustBuild()
+	http.DefaultClient = resilient.New("default").Defaults(resilient.Conservative).PerAuthority().MustBuild()
 }
 
 func readmeAround(existing *http.Client) error {
-	client, err := resilient.New("inventory").Client(existing).Build() // jar, CheckRedirect, Timeout and transport are kept
-	rt, err := resilient.New("inventory").BuildTransport()             // http.RoundTripper
+	orders := resilient.New("orders").Defaults(resilient.Conservative)
+	client, err := orders.Client(existing).Build() // jar, CheckRedirect and transport are kept; Timeout becomes Total, body included
+	rt, err := orders.BuildTransport()             // http.RoundTripper
 	_, _ = client, rt
 	return err
 }
 
-func readmeSee() error {
-	client, err := resilient.New("inventory").
-		Observe(resilient.Slog(slog.Default())). // a line for each decision
+func readmeSee(operators *http.ServeMux) error {
+	client, err := resilient.New("inventory").Defaults(resilient.Conservative).
+		Observe(resilient.Slog(slog.Default())). // a line for each decision; what goes well is at Debug
 		OpenTelemetry().                         // a span for each attempt, metrics
 		Build()
-	http.Handle("/debug/resilient", resilient.DefaultRegistry().Handler()) // a page for people
+	operators.Handle("/debug/resilient", resilient.DefaultRegistry().Handler()) // a page, on a mux that only operators reach
 	_ = client
 	return err
 }
 
 func TestReadmeSnippetOfLostResponse(t *testing.T) {
-	handler := always(200, "ok")
+	handler, body := always(200, "ok"), strings.NewReader("{}")
+	orders := resilient.New("orders").Defaults(resilient.Conservative).Registry(resilient.NewRegistry())
 	srv := httptestx.NewServer(t, handler)
 	srv.On("POST /orders").Script(httptestx.LostResponse) // processed, then the answer is lost
-	resp, err := srv.Client().Post(srv.URL+"/orders", "application/json", nil)
-	if err == nil {
-		_ = resp.Body.Close()
-	}
-	is.New(t).True(err != nil) // the client is left without an answer
+	client := orders.Transport(srv.Client().Transport).MustBuild()
+	_, err := client.Post(srv.URL+"/orders", "application/json", body)
+	httptestx.AtMostOnce(t, srv) // fails if one order has arrived twice
+	is.New(t).True(err != nil)   // the client is left without an answer
 }
 
 func TestReadmeSnippetsAreCompiled(t *testing.T) {
