@@ -18,6 +18,9 @@ import (
 // canceled is what a call ended with whose caller left, or whose deadline passed.
 const canceled = "canceled"
 
+// totalTimeout is what a call ended with whose time was up.
+const totalTimeout = "total_timeout"
+
 // ending names what an attempt or a call went wrong with, in one of few words, and is "" if it did not: the error.type of
 // OpenTelemetry. An answer is named by its status, as the conventions for HTTP have it: it went wrong from 400 on.
 func ending(status int, err error) string {
@@ -62,7 +65,7 @@ func ownFailure(err error) string {
 // limitName is what a limit on time is called.
 func limitName(l pipeline.Limit) string {
 	return [...]string{
-		pipeline.LimitTotal:    "total_timeout",
+		pipeline.LimitTotal:    totalTimeout,
 		pipeline.LimitAttempt:  "attempt_timeout",
 		pipeline.LimitBodyIdle: "body_idle",
 	}[l]

@@ -86,7 +86,12 @@ func (r *Report) Ended() string {
 	return r.ended
 }
 
-// String is all of it in one line. It has no URL, header or error text in it.
+// String is all of it in one line, with failures and reasons in the words of [Slog]. An attempt without a response is
+// told with what that says about the server:
+//
+//	orders: attempt_timeout (may have been processed), retry in 1s, orders: 503, retry in 1s, orders: 200, done in 7s
+//
+// It has no URL, header or error text in it.
 func (r *Report) String() string {
 	events := r.Events()
 	words := make([]string, 0, len(events))
@@ -120,17 +125,29 @@ func reported(e Event) string {
 	case BodyCut:
 		return "body cut: " + e.Limit
 	case CallDone:
-		return fmt.Sprintf("done in %v", e.Duration)
+		return done(e)
 	}
 	return ""
 }
 
-// came is what an attempt came to.
+// done is how a call ended: on its own, or because its time was up or its caller left.
+func done(e CallDone) string {
+	switch why := ending(0, e.Err); why {
+	case totalTimeout:
+		return fmt.Sprintf("ended by %s after %v", why, e.Duration)
+	case canceled:
+		return fmt.Sprintf("%s after %v", why, e.Duration)
+	}
+	return fmt.Sprintf("done in %v", e.Duration)
+}
+
+// came is what an attempt came to: its status, or what it failed with, in the words of [Slog], and what that tells.
 func came(a Attempt) string {
 	if a.Response != nil {
 		return fmt.Sprint(a.Response.StatusCode)
 	}
-	return "failed, " + a.Conclusion.String()
+	tells := [...]string{Unknown: "may have been processed", Unprocessed: "not processed", Processed: "processed"}
+	return ending(0, a.Err) + " (" + tells[a.Conclusion] + ")"
 }
 
 // A reporter writes down one call.
@@ -173,9 +190,9 @@ func (c *reporter) ending(e CallDone) string {
 	case c.no != "":
 		return c.no
 	case errors.Is(e.Err, ErrTotalTimeout):
-		return "total_timeout"
+		return totalTimeout
 	case e.Err != nil && c.ctx.Err() != nil, errors.Is(e.Err, context.Canceled):
-		return "canceled"
+		return canceled
 	}
 	return "completed"
 }

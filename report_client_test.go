@@ -43,7 +43,7 @@ func TestReportTellsWhatBecameOfACall(t *testing.T) {
 			standard,
 			[][]httptestx.Step{unavailable, httptestx.LostResponse},
 			3, 2 * time.Second, "completed",
-			"orders: 503, retry in 1s, orders: failed, unknown, retry in 1s, orders: 200, done in 2s",
+			"orders: 503, retry in 1s, orders: connection_lost (may have been processed), retry in 1s, orders: 200, done in 2s",
 		},
 		"attempts": {
 			standard.Retry(resilient.MaxRetries(1)),
@@ -59,13 +59,14 @@ func TestReportTellsWhatBecameOfACall(t *testing.T) {
 		"ambiguous": {
 			standard.Idempotency(resilient.UnprocessedOnly),
 			[][]httptestx.Step{httptestx.LostResponse},
-			1, 0, "ambiguous", "orders: failed, unknown, no retry: ambiguous, done in 0s",
+			1, 0, "ambiguous", "orders: connection_lost (may have been processed), no retry: ambiguous, done in 0s",
 		},
 		"total timeout": {
 			standard.Timeout(resilient.Total(7 * time.Second)),
 			[][]httptestx.Step{hang, hang},
 			2, time.Second, "total_timeout",
-			"orders: failed, unknown, retry in 1s, orders: failed, unknown, done in 7s",
+			"orders: attempt_timeout (may have been processed), retry in 1s, " +
+				"orders: total_timeout (may have been processed), ended by total_timeout after 7s",
 		},
 		"broken circuit": {
 			standard.Breaker(resilient.FailureRatio(1), resilient.MinimumThroughput(2), resilient.BreakDuration(time.Minute)).
@@ -109,6 +110,7 @@ func TestReportTellsOfACallerWhoLeft(t *testing.T) {
 		is.True(errors.Is(err, context.Canceled))
 		is.Equal(report.Ended(), "canceled")
 		is.Equal(report.Waited(), time.Second) // of the minute
+		is.Equal(report.String(), "orders: 503, retry in 1m0s, canceled after 1s")
 	})
 }
 
