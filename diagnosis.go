@@ -226,7 +226,7 @@ func (s *situation) off() []finding {
 	f := finding{
 		Level: fine, Reason: "off", Verdict: "No retries",
 		Because: "retries are switched off for this client.",
-		Advice:  "To have failed attempts repeated, build the client with Retry(MaxRetries).",
+		Advice:  "To have failed attempts repeated, build the client with Retry(MaxRetries(3)), where 3 is how often a call is repeated at most.",
 	}
 	switch n := s.minute.Failed; {
 	case s.minute.Calls+s.minute.Attempts == 0:

@@ -184,7 +184,7 @@ func (s *situation) left() string {
 	b := s.Budget
 	switch {
 	case b == nil:
-		return "There is no budget that would bound retries."
+		return "No budget bounds retries: in an outage each call may make them all. Budget(RetryRatio(0.1)) keeps them to a tenth of the calls."
 	case b.Phase == "below_minimum":
 		return "The budget is not in force: there were fewer than " + count(s.budget.MinimumThroughput, "call", "calls") + " in the last " +
 			spell(s.budget.SamplingDuration) + "."

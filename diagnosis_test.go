@@ -343,7 +343,7 @@ var diagnoses = []struct {
 			p.callWith(ctx, "GET", 1)
 		}, "fine", "healthy",
 		"Nothing to retry: no attempt failed in the last minute, of 100.",
-		"One that fails is repeated up to 1 time. There is no budget that would bound retries.",
+		"One that fails is repeated up to 1 time. No budget bounds retries: in an outage each call may make them all. Budget(RetryRatio(0.1)) keeps them to a tenth of the calls.",
 	},
 	{
 		"own RetryIf", func(p *subject) {
@@ -365,7 +365,7 @@ var diagnoses = []struct {
 	{
 		"failing for good", func(p *subject) { p.status = 404; p.build(); p.call(2) }, "fine", "permanent",
 		"Nothing to retry: 2 of 2 attempts in the last minute ended in a way that no retry mends, such as status 404 or a bad certificate.",
-		"One that fails is repeated up to 1 time. There is no budget that would bound retries.",
+		"One that fails is repeated up to 1 time. No budget bounds retries: in an outage each call may make them all. Budget(RetryRatio(0.1)) keeps them to a tenth of the calls.",
 	},
 	{
 		"healthy", func(p *subject) {
@@ -383,7 +383,7 @@ var diagnoses = []struct {
 	{
 		"idle", func(p *subject) { p.build(); p.call(1); time.Sleep(2 * time.Minute) }, "idle", "idle",
 		"Nothing to retry: there was no call in the last minute.",
-		"One that fails is repeated up to 1 time. There is no budget that would bound retries.",
+		"One that fails is repeated up to 1 time. No budget bounds retries: in an outage each call may make them all. Budget(RetryRatio(0.1)) keeps them to a tenth of the calls.",
 	},
 }
 

@@ -40,7 +40,8 @@ func whyDenied(r pipeline.Reason, retries int) (why, advice string) {
 			"Come back later, or raise Retry(MaxRetryAfter)."
 	case pipeline.ReasonDeadline:
 		return "the wait before it did not fit into the time that was left",
-			"Give calls more time (Timeout(Total), or the caller's deadline), or shorten the waits (Backoff)."
+			"As a rule the backoff is longer than the total timeout leaves room for: shorten Retry(Backoff), or raise Timeout(Total). " +
+				"If callers have deadlines of their own, those may be what is too short."
 	case pipeline.ReasonCircuitOpen:
 		return "the circuit breaker would have refused it",
 			"Look at the dependency. The circuit closes by itself when it works again."

@@ -26,6 +26,17 @@ func TestEveryReasonAndGateIsExplainedInItsOwnWords(t *testing.T) {
 	}
 }
 
+// What to do is said so that it can be done: with the option, and a number where it needs one.
+func TestAdviceNamesTheUsualCauseAndTheOption(t *testing.T) {
+	t.Parallel()
+	is := is.New(t)
+	_, advice := whyDenied(pipeline.ReasonDeadline, 3)
+	is.Equal(advice, "As a rule the backoff is longer than the total timeout leaves room for: shorten Retry(Backoff), or raise Timeout(Total). "+
+		"If callers have deadlines of their own, those may be what is too short.") // of waits that do not fit
+	off := (&situation{habits: habits{clients: 1}}).off()
+	is.Equal(off[0].Advice, "To have failed attempts repeated, build the client with Retry(MaxRetries(3)), where 3 is how often a call is repeated at most.") // of a client without retries
+}
+
 func TestDurationsAndFiguresAreSpelledOut(t *testing.T) {
 	t.Parallel()
 	is := is.New(t)
