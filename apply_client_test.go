@@ -83,7 +83,7 @@ func TestInvalidDocumentChangesNothing(t *testing.T) {
 		"unknown client": {`{"order": {}}`, `resilient: JSON(order): line 1: no client of this name was built; did you mean orders?`},
 		"unknown setting": {
 			"{\"stock\": {},\n\"orders\": {\"retry\": {\"maxRetry\": 1}}}",
-			`resilient: client "orders": JSON(orders.retry.maxRetry): line 2: there is no such setting; there are maxRetries, backoffBase, backoffCap, jitter, retryAfter, maxRetryAfter, methods, exceptMethods, bufferLimit, readCauses`,
+			`resilient: client "orders": JSON(orders.retry.maxRetry): line 2: there is no such setting; did you mean maxRetries?`,
 		},
 		"out of range": {
 			`{"stock": {"retry": "off"}, "orders": {"retry": {"maxRetries": -1}}}`,

@@ -232,7 +232,7 @@ func TestBuildReportsEverythingAtOnce(t *testing.T) {
 		JSON([]byte(`{"retries": 3}`))
 	is.Equal(mistakes(b), strings.Join([]string{
 		`resilient: Defaults(Preset(42)): is no preset`,
-		`resilient: JSON(retries): line 1: there is no such setting; there are timeout, concurrency, retry, budget, rateLimit, endpoints, breaker, idempotency, perAuthority, rejectAsResponse`,
+		`resilient: JSON(retries): line 1: there is no such setting; did you mean retry?`,
 		`resilient: New(""): must not be empty; name the dependency that is called`,
 		`resilient: Timeout(PerAttempt(5ms)): must be 10ms to 24h, or 0 for none`,
 		`resilient: Concurrency(Permits(-1)): must be 1 to 2147483647`,

@@ -220,6 +220,9 @@ func (r reader) refuseKey(e element, rule string, known []string) {
 	if near := nearest(e.key, known); near != "" {
 		fix = "did you mean " + near + "?"
 	}
+	if r.dotnet && known != nil {
+		fix += "; read as .NET settings because of the capital letter: keys of this library begin in lower case, as retry.maxRetries"
+	}
 	r.fault(ConfigError{Setting: "JSON(" + e.path + ")", Rule: r.line(e.at) + rule, Fix: fix})
 }
 

@@ -179,7 +179,7 @@ func TestDocumentIsReadStrictly(t *testing.T) {
 		"a trailing comma": {`{"perAuthority": true,}`, `JSON: line 1: invalid character '}' looking for beginning of object key string`},
 		"unknown section": {
 			"{\n  \"retires\": {\"maxRetries\": 3}\n}",
-			`JSON(retires): line 2: there is no such setting; there are timeout, concurrency, retry, budget, rateLimit, endpoints, breaker, idempotency, perAuthority, rejectAsResponse`,
+			`JSON(retires): line 2: there is no such setting; did you mean retry?`,
 		},
 		"unknown setting": {
 			"{\n  \"concurrency\": {\n    \"permit\": 3\n  }\n}",

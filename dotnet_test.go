@@ -55,7 +55,7 @@ func TestBackoffOfDotnetBecomesOneOfOurs(t *testing.T) {
 		"constant, with jitter": {`"BackoffType": "Constant", "UseJitter": true`, 0, 0, `JSON(Retry.BackoffType: "Constant"): has no counterpart here; use Exponential, or Constant without UseJitter, or BackoffFunc`},
 		"linear":                {`"BackoffType": "Linear"`, 0, 0, `JSON(Retry.BackoffType: "Linear"): has no counterpart here; use Exponential, or Constant without UseJitter, or BackoffFunc`},
 		"mistyped":              {`"BackoffType": "Expo"`, 0, 0, `JSON(Retry.BackoffType: "Expo"): must be Exponential, Constant or Linear`},
-		"unknown":               {`"MaxRetries": 1`, 0, 0, `JSON(Retry.MaxRetries): line 1: there is no such setting; there are MaxRetryAttempts, Delay, MaxDelay, BackoffType, UseJitter, ShouldRetryAfterHeader, Name, RetryBudget`},
+		"unknown":               {`"MaxRetries": 1`, 0, 0, `JSON(Retry.MaxRetries): line 1: there is no such setting; there are MaxRetryAttempts, Delay, MaxDelay, BackoffType, UseJitter, ShouldRetryAfterHeader, Name, RetryBudget; read as .NET settings because of the capital letter: keys of this library begin in lower case, as retry.maxRetries`},
 		"another order":         {`"Delay": "3"`, 0, 0, `JSON(Retry.Delay: "3"): line 1: must be a duration such as "30s" or "00:00:30"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -100,7 +100,7 @@ func TestUnknownKeyIsToldWhatWasProbablyMeant(t *testing.T) {
 	t.Parallel()
 	for key, want := range map[string]string{
 		"Breaker": "", "braeker": "did you mean breaker?", "timeuot": "did you mean timeout?", "concurency": "did you mean concurrency?",
-		"perauthority": "did you mean perAuthority?", "zzz": "there are timeout, ",
+		"perauthority": "did you mean perAuthority?", "retries": "did you mean retry?", "retires": "did you mean retry?", "zzz": "there are timeout, ",
 	} {
 		is := is.New(t)
 		_, err := resilient.New("x").Registry(resilient.NewRegistry()).JSON([]byte(`{"retry": {}, "` + key + `": {}}`)).Build()

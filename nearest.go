@@ -3,9 +3,9 @@ package resilient
 import "strings"
 
 // nearest is the one of the names that was probably meant, or "" if none is near. Case does not matter, for it is what
-// is mistyped most.
+// is mistyped most, and a third of the letters may be wrong: retries is near to retry.
 func nearest(name string, names []string) string {
-	best, least := "", max(2, len(name)/3)+1
+	best, least := "", max(2, (len(name)+2)/3)+1
 	for _, n := range names {
 		if d := distance(strings.ToLower(name), strings.ToLower(n)); d < least {
 			best, least = n, d
