@@ -33,6 +33,7 @@ type Builder struct {
 
 // An origin is what the edits are replayed over.
 type origin struct {
+	preset Preset // 0 if it is none
 	config Config
 	given  marks
 	faults []ConfigError
@@ -44,7 +45,7 @@ type origin struct {
 // clients of one name share their state: concurrency limit, retry budget, rate limit and circuit breaker (see
 // [Builder.Registry]).
 func New(name string) Builder {
-	return Builder{name: name, from: origin{config: Standard.Config()}}
+	return Builder{name: name, from: origin{preset: Standard, config: Standard.Config()}}
 }
 
 // Defaults sets what the other settings are changes to: a [Preset], a [Config] written by hand, or another [Builder],
@@ -60,10 +61,10 @@ func (b Builder) Defaults(from Configurer) Builder {
 		if !from.exists() {
 			return b.edit(func(d *draft) { d.refuse("Defaults(%s)", from.String(), "is no preset", "") })
 		}
-		b.from = origin{config: from.Config()}
+		b.from = origin{preset: from, config: from.Config()}
 	case Builder:
 		d := from.draft()
-		b.from = origin{config: d.Config, given: d.given, faults: d.faults}
+		b.from = origin{preset: d.preset, config: d.Config, given: d.given, faults: d.faults}
 	default:
 		config := from.Config().Config() // a copy: whoever made it may keep its slices
 		b.from = origin{config: config, given: givenIn(config)}
@@ -284,6 +285,7 @@ func (b Builder) draft() *draft {
 	d := &draft{
 		Config: b.from.config.Config(),
 		name:   b.name,
+		preset: b.from.preset,
 		given:  b.from.given,
 		faults: slices.Clone(b.from.faults),
 	}

@@ -17,6 +17,7 @@ import (
 type draft struct {
 	Config
 	name   string
+	preset Preset // that it begins with, or 0
 	given  marks
 	faults []ConfigError
 

@@ -1,6 +1,7 @@
 package resilient
 
 import (
+	"slices"
 	"time"
 
 	"github.com/a-seed-e0941262/resilient/internal/gate"
@@ -22,9 +23,11 @@ type kit struct {
 	terms struct{ concurrency, budget, rateLimit, breaker terms }
 }
 
-// Terms are what clients that share a gate agreed on, and the client that set them. They are zero until there is one.
+// Terms are what clients that share a gate agreed on, the client that set them, and the preset that it begins with, if it
+// is one. They are zero until there is one.
 type terms struct {
 	by       string
+	preset   Preset
 	settings []term
 }
 
@@ -41,10 +44,34 @@ func (t terms) agree(d *draft, verb string, settings []term) {
 				Setting: verb + "(" + asked.String() + ")",
 				Value:   asked.value,
 				Rule:    "differs from " + held.String() + " of client " + quote(t.by) + ", which shares its state",
-				Fix:     "give both the same, or use another name or Registry",
+				Fix:     t.remedy(d, verb, asked, held),
 			})
 		}
 	}
+}
+
+// remedy is what to do about a setting that differs. Where both values are a preset's, nobody has typed them, and the
+// presets are what differs.
+func (t terms) remedy(d *draft, verb string, asked, held term) string {
+	const or = ", or use another name or Registry"
+	if d.preset.says(verb, asked) && t.preset.says(verb, held) {
+		return "this client begins with " + d.preset.String() + ", the other with " + t.preset.String() +
+			": begin both with Defaults(resilient." + t.preset.String() + ")" + or
+	}
+	return "give both the same" + or
+}
+
+// says reports whether a setting is as the preset has it, which has the strategy on.
+func (p Preset) says(verb string, t term) bool {
+	switch c := p.Config(); verb {
+	case "Concurrency":
+		return !c.Concurrency.off() && slices.Contains(c.Concurrency.settings(), t)
+	case "Budget":
+		return !c.Budget.off() && slices.Contains(c.Budget.settings(), t)
+	case "Breaker":
+		return !c.Breaker.off() && slices.Contains(c.Breaker.settings(), t)
+	}
+	return false
 }
 
 // agree notes where d asks for other gates than the kit has.
@@ -72,18 +99,18 @@ func budgetSettings(d *draft) []term {
 // named one, or nil if there is none.
 func (k *kit) add(d *draft, b *namedBudget) {
 	if k.terms.concurrency.settings == nil && !d.Concurrency.off() {
-		k.concurrency, k.terms.concurrency = d.Concurrency, terms{d.name, d.Concurrency.settings()}
+		k.concurrency, k.terms.concurrency = d.Concurrency, terms{d.name, d.preset, d.Concurrency.settings()}
 	}
 	if k.terms.budget.settings == nil && !d.Budget.off() {
-		k.budget, k.named, k.terms.budget = d.Budget, b, terms{d.name, budgetSettings(d)}
+		k.budget, k.named, k.terms.budget = d.Budget, b, terms{d.name, d.preset, budgetSettings(d)}
 		name := budgetName(d)
 		k.drawsOn = &name
 	}
 	if k.terms.rateLimit.settings == nil && !d.RateLimit.off() {
-		k.rateLimit, k.terms.rateLimit = d.RateLimit, terms{d.name, d.RateLimit.settings()}
+		k.rateLimit, k.terms.rateLimit = d.RateLimit, terms{d.name, d.preset, d.RateLimit.settings()}
 	}
 	if k.terms.breaker.settings == nil && !d.Breaker.off() {
-		k.breaker, k.attempt, k.terms.breaker = d.Breaker, d.Timeout.PerAttempt, terms{d.name, d.Breaker.settings()}
+		k.breaker, k.attempt, k.terms.breaker = d.Breaker, d.Timeout.PerAttempt, terms{d.name, d.preset, d.Breaker.settings()}
 	}
 	k.longest = max(k.longest, d.Budget.SamplingDuration, d.Breaker.SamplingDuration, d.Breaker.BreakDuration)
 }

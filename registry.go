@@ -84,7 +84,7 @@ func (r *Registry) join(d *draft) (*shared, error) {
 	}
 	r.clients[d.name] = s
 	if name := budgetName(d); b == nil && name != "" {
-		b = &namedBudget{terms{d.name, d.Budget.settings()}, d.Budget, s.timeline, gate.NewBudget(d.Budget.config())}
+		b = &namedBudget{terms{d.name, d.preset, d.Budget.settings()}, d.Budget, s.timeline, gate.NewBudget(d.Budget.config())}
 		r.budgets[name] = b
 	}
 	s.add(d, b)

@@ -242,6 +242,54 @@ func TestBudgetIsSharedAcrossNamesByItsName(t *testing.T) {
 			`give both clients one Clock, and the first client of a name the budget`) // and so does its clock
 }
 
+// Who has said nothing about a breaker is told where its values come from.
+func TestClientsOfOneNameThatBeginWithDifferentPresetsAreToldSo(t *testing.T) {
+	t.Parallel()
+	differs := `resilient: client "x": Breaker(FailureRatio(0.1)): differs from FailureRatio(0.5) of client "x", which shares its state; `
+	for name, c := range map[string]struct {
+		first, second func(resilient.Builder) resilient.Builder
+		fix           string
+	}{
+		"two presets": {
+			func(b resilient.Builder) resilient.Builder { return b.Defaults(resilient.Conservative) },
+			func(b resilient.Builder) resilient.Builder { return b.Defaults(resilient.Standard) },
+			"this client begins with Standard, the other with Conservative: begin both with Defaults(resilient.Conservative), or use another name or Registry",
+		},
+		"a builder that began with one": {
+			func(b resilient.Builder) resilient.Builder {
+				return b.Defaults(resilient.New("y").Defaults(resilient.Conservative))
+			},
+			func(b resilient.Builder) resilient.Builder { return b.Defaults(resilient.New("y")) },
+			"this client begins with Standard, the other with Conservative: begin both with Defaults(resilient.Conservative), or use another name or Registry",
+		},
+		"a value by verb": {
+			func(b resilient.Builder) resilient.Builder {
+				return b.Defaults(resilient.Standard).Breaker(resilient.FailureRatio(0.5))
+			},
+			func(b resilient.Builder) resilient.Builder { return b.Defaults(resilient.Standard) },
+			"give both the same, or use another name or Registry",
+		},
+		"a value by verb over a preset": {
+			func(b resilient.Builder) resilient.Builder { return b.Defaults(resilient.Conservative) },
+			func(b resilient.Builder) resilient.Builder { return b.Defaults(resilient.None).Breaker() },
+			"give both the same, or use another name or Registry",
+		},
+		"a config": {
+			func(b resilient.Builder) resilient.Builder { return b.Defaults(resilient.Conservative.Config()) },
+			func(b resilient.Builder) resilient.Builder { return b.Defaults(resilient.Standard) },
+			"give both the same, or use another name or Registry",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			is := is.New(t)
+			r := resilient.NewRegistry()
+			is.Equal(mistakes(c.first(resilient.New("x").Registry(r))), "")             // the first sets the terms
+			is.Equal(mistakes(c.second(resilient.New("x").Registry(r))), differs+c.fix) // and the second is told what differs
+		})
+	}
+}
+
 // A name whose time began by itself can't be told the time of a budget any more.
 func TestBudgetOfAnotherNameCannotBeJoinedLater(t *testing.T) {
 	t.Parallel()
