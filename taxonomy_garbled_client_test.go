@@ -5,10 +5,12 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
+	"testing"
 	"time"
 
 	"github.com/a-seed-e0941262/resilient"
 	"github.com/a-seed-e0941262/resilient/httptestx"
+	"github.com/matryer/is"
 )
 
 // A garbledConn spoils what it hears from a second on.
@@ -90,4 +92,27 @@ func withoutTLS() []mishap {
 func inClear(b *http.Transport) {
 	b.Protocols = new(http.Protocols)
 	b.Protocols.SetUnencryptedHTTP2(true)
+}
+
+// What is no record of TLS in a handshake will never be one. On a connection whose handshake was good it is an
+// accident of that connection, as a record with a bad MAC is.
+func TestGarbledAnswerIsTriedAgainWhereThatIsSafe(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func([]byte){"no record": noRecord, "bad MAC": noMAC} {
+		for _, p := range encrypted {
+			t.Run(name+", "+p.name, func(t *testing.T) {
+				t.Parallel()
+				p.bubble(t, always(http.StatusOK, "order"), func(w *world) {
+					is := is.New(w.T)
+					w.On("GET /").First(1).Do(httptestx.Handle, httptestx.Delay(2*time.Second))
+					base := w.Client().Transport.(*http.Transport)
+					garbling(spoil)(base)
+					resp, err := w.over(base, retrying()).Get(w.URL)
+					is.NoErr(err)                      // the first attempt is not the last
+					is.Equal(read(w.T, resp), "order") // and another connection does better
+					is.Equal(w.arrived(), 2)           // after one retry
+				})
+			})
+		}
+	}
 }

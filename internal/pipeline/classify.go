@@ -126,7 +126,7 @@ func (k *call) failed(a *attempt, err error) outcome {
 		// The transport traces, and never asked for a connection: the request
 		// itself would not do (scheme, header, host).
 	default:
-		lasting := permanent(err) || a.gear.seen.unsent() && barred(err)
+		lasting := permanent(err) && !a.garbled(err) || a.gear.seen.unsent() && barred(err)
 		o.Transient, o.health = !lasting, gate.Failure
 	}
 	return o
@@ -140,6 +140,13 @@ func (k *call) failed(a *attempt, err error) outcome {
 // earlier one may have been processed.
 func (a *attempt) refused(err error) bool {
 	return a.gear.seen.got.Load() == 1 && (refused(err) || unwelcome(err) && !a.gear.seen.reused.Load())
+}
+
+// garbled reports what is no TLS on a connection whose handshake was good: the peer does
+// speak it, and another connection may do better.
+func (a *attempt) garbled(err error) bool {
+	var record tls.RecordHeaderError
+	return a.gear.seen.got.Load() > 0 && errors.As(err, &record)
 }
 
 // final reports that a function, or a transport, wants no retry: that says nothing
