@@ -17,8 +17,8 @@ import (
 // it, and if the body can be sent again. When there is no further retry, the caller gets the last response or error as it
 // is. The zero policy is off.
 type RetryPolicy struct {
-	// MaxRetries is how many attempts may follow the first: 1 or more. 0 said with the option [MaxRetries], or in a
-	// document, turns retries off as [Off] does.
+	// MaxRetries is how many attempts may follow the first: 0 or more. 0 said with the option [MaxRetries], or in a
+	// document, turns retries off as [Off] does. A policy written by hand that sets anything else needs 1 or more.
 	MaxRetries int
 
 	// BackoffBase is the wait before the first retry, before jitter: 0 to 24h, and at most BackoffCap. Each further wait is

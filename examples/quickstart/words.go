@@ -46,7 +46,13 @@ per call.
 Standard      up to %d retries of a call; the circuit opens at %.0f %% failures
 Conservative  up to %d retry of a call, and of %.0f %% of all calls; opens at %.0f %%
 both          %d ms for an attempt, %d to %d ms before a retry, circuit open for %.0f s,
-              which is shorter than the presets have it, to fit into a run of %.0f s
+              which is shorter than the presets have it, to fit into a run of %.0f s;
+              theirs is %.0f s, and recovery may take as much longer
+
+Why Conservative, if Standard gets more out of the brown-out itself? There its
+stricter circuit does better. But Conservative never sends a POST again that may
+have been processed (see below), and when failures stay, its budget and its one
+retry bound what it adds to the load.
 
 `
 	s, c := resilient.Standard.Config(), resilient.Conservative.Config()
@@ -54,7 +60,7 @@ both          %d ms for an attempt, %d to %d ms before a retry, circuit open for
 		s.Retry.MaxRetries, 100*s.Breaker.FailureRatio,
 		c.Retry.MaxRetries, 100*c.Budget.RetryRatio, 100*c.Breaker.FailureRatio,
 		attemptTimeout.Milliseconds(), backoffBase.Milliseconds(), backoffCap.Milliseconds(), breakDuration.Seconds(),
-		runFor.Seconds())
+		runFor.Seconds(), c.Breaker.BreakDuration.Seconds())
 }
 
 const beforePurchases = `

@@ -35,6 +35,10 @@ a minute each and refuse what is more; "west" has a tenth of that from minute %d
 
 `, callers, minutes, quota, lossFrom, lossTo)
 	compare(out, sdk, ours)
+	fmt.Fprint(out, `
+The price is a few calls and a little time on average: resilient stays below the quota, to be refused less and to spread
+the waits, where SDK spends the last token of every minute, and then has some callers wait for the next.
+`)
 	fmt.Fprintf(out, "\nTokens asked for, minute by minute; what is marked with ! is more than the deployment had to give. When\n"+
 		"\"west\" has lost its capacity resilient learns so by a refusal, and leaves it alone until the minute is over.\n")
 	byMinute(out, "SDK", sdk)
