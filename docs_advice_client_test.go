@@ -105,3 +105,23 @@ func TestDocsSayWhatTooFewCallsMean(t *testing.T) {
 		}
 	}
 }
+
+// What docs/strategies/timeouts.md shows of a report's line is in one.
+func TestDocsShowTimeoutsAsAReportTellsThem(t *testing.T) {
+	b := resilient.New("inventory").Defaults(resilient.None).Timeout(resilient.Total(2*time.Second), resilient.PerAttempt(800*time.Millisecond)).
+		Retry(resilient.Backoff(500*time.Millisecond, 0), resilient.NoJitter)
+	bubble(t, always(200, "ok"), func(w *world) {
+		w.On("/").Do(httptestx.Stall...)
+		ctx, report := resilient.WithReport(w.Context())
+		req, err := http.NewRequestWithContext(ctx, "GET", w.URL, nil)
+		is := is.New(w.T)
+		is.NoErr(err)
+		_, err = w.client(b).Do(req)
+		is.True(errors.Is(err, resilient.ErrTotalTimeout)) // in the second attempt
+		text := flat(pageAt(w.T, "docs/strategies/timeouts.md").text)
+		for _, shown := range []string{"attempt_timeout (may have been processed)", "ended by total_timeout after 2s"} {
+			is.True(strings.Contains(text, "`"+shown+"`"))    // on the page
+			is.True(strings.Contains(report.String(), shown)) // and in the line
+		}
+	})
+}
