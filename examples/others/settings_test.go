@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/a-seed-e0941262/resilient"
 	"github.com/failsafe-go/failsafe-go/circuitbreaker"
 	"github.com/failsafe-go/failsafe-go/failsafehttp"
 	"github.com/failsafe-go/failsafe-go/retrypolicy"
@@ -56,5 +57,40 @@ func TestWhatTheOthersCanBeTold(t *testing.T) {
 		{"failsafe-go: a timeout", failsafeWithTimeout, silence, "error after 4s"},
 	} {
 		t.Run(tt.setting, func(t *testing.T) { answer(t, tt.client, tt.want, tt.question) })
+	}
+}
+
+// The guides for those who come from the others have two clients: one that does the same as before, and the one that is
+// advised.
+func TestClientsOfTheGuides(t *testing.T) {
+	waits := resilient.Backoff(10*time.Millisecond, 20*time.Millisecond)
+	same := resilient.New("orders").Defaults(resilient.None).Retry(resilient.MaxRetries(3), waits, resilient.NoJitter)
+	advised := resilient.New("orders").Defaults(resilient.Conservative).Retry(waits)
+	over := func(b resilient.Builder) client {
+		return func(base http.RoundTripper) *http.Client {
+			return b.Transport(base).Registry(resilient.NewRegistry()).MustBuild()
+		}
+	}
+	for _, tt := range []struct {
+		client   string
+		build    client
+		question func(context.Context, subject) string
+		want     string
+	}{
+		{"go-retryablehttp", retryable, lostAnswer, "201; taken twice"},
+		{"failsafe-go", failsafe, lostAnswer, "201; taken twice"},
+		{"the same as before", over(same), lostAnswer, "201; taken twice"},
+		{"advised", over(advised), lostAnswer, "error; taken once"},
+		{"go-retryablehttp", retryable, comeBack, "all in one moment"},
+		{"failsafe-go", failsafe, comeBack, "all in one moment"},
+		{"the same as before", over(same), comeBack, "all in one moment"},
+		{"advised", over(advised), comeBack, "spread out"},
+		{"go-retryablehttp", retryable, down, "400 requests for 100 calls"},
+		{"failsafe-go", failsafe, down, "400 requests for 100 calls"},
+		{"the same as before", over(same), down, "400 requests for 100 calls"},
+		{"the same as before", over(same), lastAnswer, "503 out of stock"},
+		{"with an attempt timeout", over(same.Timeout(resilient.PerAttempt(time.Second))), silence, "error after 4s"},
+	} {
+		t.Run(tt.client, func(t *testing.T) { answer(t, tt.build, tt.want, tt.question) })
 	}
 }
