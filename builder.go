@@ -59,7 +59,9 @@ func (b Builder) Defaults(from Configurer) Builder {
 		return b.edit(func(d *draft) { d.refuseNil("Defaults(%s)") })
 	case Preset:
 		if !from.exists() {
-			return b.edit(func(d *draft) { d.refuse("Defaults(%s)", from.String(), "is no preset", "") })
+			return b.edit(func(d *draft) {
+				d.refuse("Defaults(%s)", from.String(), "is no preset", "there are None, Standard, Conservative and AI")
+			})
 		}
 		b.from = origin{preset: from, config: from.Config()}
 	case Builder:
@@ -98,31 +100,42 @@ const Off off = 0
 
 type off int
 
-// Timeout changes how long the call, each attempt, and a body that stands still may take.
+// Timeout changes how long the call, each attempt, and a body that stands still may take: with [Total], [PerAttempt],
+// [BodyIdle] and [TotalIncludesBody], or [Off].
 func (b Builder) Timeout(options ...TimeoutOption) Builder {
 	options = slices.Clone(options)
 	return b.edit(func(d *draft) { d.applyTimeout(options) })
 }
 
-// Concurrency changes how many calls may run at once.
+// Concurrency changes how many calls may run at once, with [Permits], and wait for their turn, with [Queue]; or [Off].
 func (b Builder) Concurrency(options ...ConcurrencyOption) Builder {
 	options = slices.Clone(options)
 	return b.edit(func(d *draft) { d.applyConcurrency(options) })
 }
 
-// Retry changes which attempts are repeated, how often, and how long to wait in between.
+// Retry changes which attempts are repeated, how often, and how long to wait in between; or [Off]. The options are
+//
+//   - how often: [MaxRetries]
+//   - the waits: [Backoff] or [BackoffFunc], with [Decorrelated], [FullJitter] or [NoJitter]
+//   - what the server asks for: [RetryAfter], [MaxRetryAfter], [ReadCauses]
+//   - which: [RetryMethods], [ExceptMethods], [SafeMethodsOnly], [RetryIf]
+//   - how much of a body is kept to be sent again: [BufferLimit]
+//
+// Whether a request that may have been processed is sent again is for [Builder.Idempotency] to say.
 func (b Builder) Retry(options ...RetryOption) Builder {
 	options = slices.Clone(options)
 	return b.edit(func(d *draft) { d.applyRetry(options) })
 }
 
-// Budget changes which share of the calls retries may come to.
+// Budget changes which share of the calls retries may come to: with [RetryRatio], [SamplingDuration], [MinimumThroughput],
+// [LowVolumeRetries] and [BudgetName], or [Off].
 func (b Builder) Budget(options ...BudgetOption) Builder {
 	options = slices.Clone(options)
 	return b.edit(func(d *draft) { d.applyBudget(options) })
 }
 
-// RateLimit changes how much may be sent over time.
+// RateLimit changes how much may be sent over time, with [PerSecond] or [PerMinute], and [Burst]; or [Off]. [Wait] has
+// attempts wait for their tokens, and [Cost], [PerCall], [SettleUsage] and [HeedServer] say what they take.
 func (b Builder) RateLimit(options ...RateLimitOption) Builder {
 	options = slices.Clone(options)
 	return b.edit(func(d *draft) { d.applyRateLimit(options) })
@@ -134,13 +147,17 @@ func (b Builder) Endpoints(by RoutingOption, endpoints ...Endpoint) Builder {
 	return b.edit(func(d *draft) { d.applyEndpoints(by, EndpointPolicy{List: endpoints}.clone().List) })
 }
 
-// Breaker changes when the circuit opens, and for how long.
+// Breaker changes when the circuit opens, with [FailureRatio], [MinimumThroughput] and [SamplingDuration], and for how
+// long, with [BreakDuration], [BreakDurationFunc] and [BreakUntilRetryAfter]; or [Off].
 func (b Builder) Breaker(options ...BreakerOption) Builder {
 	options = slices.Clone(options)
 	return b.edit(func(d *draft) { d.applyBreaker(options) })
 }
 
-// Idempotency changes how requests are treated that may do harm when they are processed twice.
+// Idempotency changes how requests are treated that may do harm when they are processed twice, such as a POST.
+// [UnprocessedOnly] retries one only if it was certainly not processed, and [AmbiguousStatuses] says after which statuses
+// that is not certain; [GenerateKeys] gives it an Idempotency-Key, for a server that heeds one. [Off] retries all alike. A
+// single call is marked as safe to repeat with [Replayable].
 func (b Builder) Idempotency(options ...IdempotencyOption) Builder {
 	options = slices.Clone(options)
 	return b.edit(func(d *draft) { d.applyIdempotency(options) })

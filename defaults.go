@@ -59,25 +59,23 @@ func (c Config) Config() Config {
 type Configurer interface{ Config() Config }
 
 // A Preset is a configuration with a name. Its values are frozen: what it means does not change from one version of this
-// package to the next.
+// package to the next. There are [None], [Standard], [Conservative] and [AI].
 type Preset int
 
-const (
-	// None has every strategy off.
-	None Preset = iota + 1
+// None has every strategy off.
+const None Preset = 1
 
-	// Standard is for calls that may be made again: retries, a circuit breaker, a concurrency limit and timeouts. It is what
-	// [New] starts from.
-	Standard
+// Standard is for calls that may be made again: retries, a circuit breaker, a concurrency limit and timeouts. It is what
+// [New] starts from.
+const Standard Preset = 2
 
-	// Conservative is for calls that had better not be made too often: one retry, within a budget, and none of a request
-	// that is not idempotent and may have been processed.
-	Conservative
+// Conservative is for calls that had better not be made too often: one retry, within a budget, and none of a request
+// that is not idempotent and may have been processed.
+const Conservative Preset = 3
 
-	// AI is for slow and expensive calls under a quota: long timeouts, and patient retries within a budget, which come when
-	// the server says.
-	AI
-)
+// AI is for slow and expensive calls under a quota: long timeouts, and patient retries within a budget, which come when
+// the server says.
+const AI Preset = 4
 
 // String returns the name of the constant.
 func (p Preset) String() string {
