@@ -79,7 +79,7 @@ func TestInvalidDocumentChangesNothing(t *testing.T) {
 	c := resilient.New("orders").Registry(r).Transport(answer(503)).MustBuild()
 	other := resilient.New("stock").Registry(r).Transport(answer(503)).PerAuthority().MustBuild()
 	for name, row := range map[string]struct{ document, want string }{
-		"syntax":         {`{"orders": `, `resilient: JSON: line 1: unexpected end of JSON input`},
+		"syntax":         {`{"orders": `, `resilient: JSON: line 1: unexpected end of JSON input; look for a quote, a comma or a bracket that is missing, or one too many`},
 		"unknown client": {`{"order": {}}`, `resilient: JSON(order): line 1: no client of this name was built; did you mean orders?`},
 		"unknown setting": {
 			"{\"stock\": {},\n\"orders\": {\"retry\": {\"maxRetry\": 1}}}",
@@ -87,7 +87,7 @@ func TestInvalidDocumentChangesNothing(t *testing.T) {
 		},
 		"out of range": {
 			`{"stock": {"retry": "off"}, "orders": {"retry": {"maxRetries": -1}}}`,
-			`resilient: client "orders": Retry(MaxRetries(-1)): must be 0 or more`,
+			`resilient: client "orders": Retry(MaxRetries(-1)): must be 0 or more; 0, or Retry(Off), is for none`,
 		},
 		"state elsewhere": {
 			`{"stock": {"perAuthority": false}}`,

@@ -13,7 +13,7 @@ import (
 	"github.com/matryer/is"
 )
 
-// mistakes returns what is wrong with b, a line for each, or "". Each is a ConfigError.
+// mistakes returns what is wrong with b, a line for each, or "". Each is a ConfigError with a way out.
 func mistakes(b resilient.Builder) string {
 	_, err := b.BuildTransport()
 	if err == nil {
@@ -24,8 +24,12 @@ func mistakes(b resilient.Builder) string {
 		return "not joined: " + err.Error()
 	}
 	for _, e := range joined.Unwrap() {
-		if _, ok := e.(*resilient.ConfigError); !ok { //nolint:errorlint // nor is it wrapped in anything
+		c, ok := e.(*resilient.ConfigError) //nolint:errorlint // nor is it wrapped in anything
+		if !ok {
 			return "not a ConfigError: " + e.Error()
+		}
+		if c.Fix == "" {
+			return "no way out: " + e.Error()
 		}
 	}
 	return err.Error()
@@ -178,7 +182,7 @@ func TestBuilderAsDefaultsStillYields(t *testing.T) {
 	is.Equal(b.Config().Timeout.PerAttempt, 5*time.Second) // so it yields
 	is.Equal(mistakes(alone().Defaults(base.Timeout(resilient.PerAttempt(8*time.Second))).Timeout(resilient.Total(5*time.Second))),
 		`resilient: client "x": Timeout(PerAttempt(8s)): must not exceed Timeout(Total(5s)); shorten the attempt or give the call more time`) // the base's own does not
-	is.Equal(mistakes(alone().Defaults(base.Retry(nil))), `resilient: client "x": Retry(nil): must not be nil`) // a mistake in it is not lost
+	is.Equal(mistakes(alone().Defaults(base.Retry(nil))), `resilient: client "x": Retry(nil): must not be nil; leave it out, or give one`) // a mistake in it is not lost
 }
 
 func TestNilArgumentsAreErrorsNotPanics(t *testing.T) {
@@ -214,7 +218,7 @@ func TestNilArgumentsAreErrorsNotPanics(t *testing.T) {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()
 			is := is.New(t)
-			is.Equal(mistakes(b), `resilient: client "x": `+strings.TrimSpace(want)+`: must not be nil`) // it is refused by name
+			is.Equal(mistakes(b), `resilient: client "x": `+strings.TrimSpace(want)+`: must not be nil; leave it out, or give one`) // it is refused by name
 		})
 	}
 }
@@ -231,16 +235,16 @@ func TestBuildReportsEverythingAtOnce(t *testing.T) {
 		Idempotency(resilient.AmbiguousStatuses(42)).
 		JSON([]byte(`{"retries": 3}`))
 	is.Equal(mistakes(b), strings.Join([]string{
-		`resilient: Defaults(Preset(42)): is no preset`,
+		`resilient: Defaults(Preset(42)): is no preset; there are None, Standard, Conservative and AI`,
 		`resilient: JSON(retries): line 1: there is no such setting; did you mean retry?`,
 		`resilient: New(""): must not be empty; name the dependency that is called`,
-		`resilient: Timeout(PerAttempt(5ms)): must be 10ms to 24h, or 0 for none`,
-		`resilient: Concurrency(Permits(-1)): must be 1 to 2147483647`,
-		`resilient: Retry(MaxRetries(-1)): must be 0 or more`,
-		`resilient: Retry(Backoff(-1ns, 0s)): the base must be 0s to 24h`,
-		`resilient: Budget(RetryRatio(2)): must be 0 to 1`,
-		`resilient: Breaker(FailureRatio(-0.5)): must be 0 to 1`,
-		`resilient: Idempotency(AmbiguousStatuses(42)): must be 100 to 999`,
+		`resilient: Timeout(PerAttempt(5ms)): must be 10ms to 24h, or 0 for none; the nearest is 10ms`,
+		`resilient: Concurrency(Permits(-1)): must be 1 to 2147483647; the nearest is 1`,
+		`resilient: Retry(MaxRetries(-1)): must be 0 or more; 0, or Retry(Off), is for none`,
+		`resilient: Retry(Backoff(-1ns, 0s)): the base must be 0s to 24h; a base of 0 does not wait`,
+		`resilient: Budget(RetryRatio(2)): must be 0 to 1; a tenth is 0.1`,
+		`resilient: Breaker(FailureRatio(-0.5)): must be 0 to 1; a tenth is 0.1`,
+		`resilient: Idempotency(AmbiguousStatuses(42)): must be 100 to 999; a status has three digits, as 500`,
 	}, "\n")) // in the order in which they are typed and checked
 
 	_, err := b.Build()
@@ -282,7 +286,7 @@ func TestNamesArePrintableAndNotTooLong(t *testing.T) {
 		"with a space": {"the inventory", ""},
 		"not ASCII":    {"Lagerhaus-Süd", ""},
 		"200 bytes":    {long[:200], ""},
-		"more":         {long, `resilient: client "` + long + `": New("` + long + `"): must be at most 200 bytes long`},
+		"more":         {long, `resilient: client "` + long + `": New("` + long + `"): must be at most 200 bytes long; shorten it`},
 		"a control":    {"a\nb", `resilient: client "a\nb": New("a\nb"): must be printable UTF-8; it is part of events, metrics and errors`},
 		"not UTF-8":    {"\xff", `resilient: client "\xff": New("\xff"): must be printable UTF-8; it is part of events, metrics and errors`},
 	} {

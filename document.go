@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // A reader applies a document to a draft, and notes there what is wrong with it.
@@ -53,7 +54,7 @@ func (r reader) root() (root element, ok bool) {
 
 func (r reader) isObject(e element) bool {
 	if e.raw[0] != '{' {
-		r.refuseElement(e, "must be an object")
+		r.refuseElement(e, "must be an object", keep)
 		return false
 	}
 	return true
@@ -96,7 +97,7 @@ func (r reader) section(s section, e element) {
 		return
 	}
 	if e.raw[0] != '{' {
-		r.refuseElement(e, `must be an object, or "off"`)
+		r.refuseElement(e, `must be an object, or "off"`, keep)
 		return
 	}
 	if s.start != nil && !r.verbatim {
@@ -145,7 +146,7 @@ func (r reader) members(object element, known []string, each func(int, element))
 func (r reader) endpoints(list *[]Endpoint, e element) {
 	var raws []json.RawMessage
 	if !value(e.raw, &raws) {
-		r.refuseElement(e, "must be a list of objects")
+		r.refuseElement(e, "must be a list of objects", keep)
 		return
 	}
 	before := *list
@@ -187,7 +188,7 @@ func (r reader) set(s setting, e element) {
 		e.raw = spelt(e.raw, s.value)
 	}
 	if want, ok := decode(e.raw, s.value); !ok {
-		r.refuseElement(e, "must be "+want)
+		r.refuseElement(e, "must be "+want, instead(s.value, e.raw))
 		return
 	}
 	if s.given != nil {
@@ -200,20 +201,36 @@ func (r reader) refuseSyntax(err error) {
 	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
 		at = int(syntax.Offset)
 	}
-	r.fault(ConfigError{Setting: "JSON", Rule: r.line(at) + err.Error()})
+	r.fault(ConfigError{
+		Setting: "JSON", Rule: r.line(at) + err.Error(), Fix: "look for a quote, a comma or a bracket that is missing, or one too many",
+	})
 }
 
-func (r reader) refuseElement(e element, rule string) {
+// keep is the way out for a value that should not be there.
+const keep = "leave it out to keep what is set"
+
+// instead is the way out for a value of another type: for a duration without a unit, one with it.
+func instead(target any, raw []byte) string {
+	number := strings.Trim(string(raw), `"`)
+	if _, err := strconv.ParseFloat(number, 64); err == nil {
+		if _, timed := target.(*time.Duration); timed {
+			return `write "` + number + `s" if seconds are meant`
+		}
+	}
+	return keep
+}
+
+func (r reader) refuseElement(e element, rule, fix string) {
 	value := abridged(e.raw)
 	setting := "JSON(" + value + ")"
 	if e.path != "" {
 		setting = "JSON(" + e.path + ": " + value + ")"
 	}
-	r.fault(ConfigError{Setting: setting, Value: value, Rule: r.line(e.at) + rule})
+	r.fault(ConfigError{Setting: setting, Value: value, Rule: r.line(e.at) + rule, Fix: fix})
 }
 
 func (r reader) refuseKey(e element, rule string, known []string) {
-	fix := ""
+	fix := "leave one out"
 	if known != nil {
 		fix = "there are " + strings.Join(known, ", ")
 	}

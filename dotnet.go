@@ -63,7 +63,7 @@ func (b *dotnetBackoff) end(d *draft) {
 		d.gaveBackoff(gaveCap)
 	case b.kind != "" && b.kind != "Exponential":
 		d.fault(ConfigError{
-			Setting: "JSON(Retry.BackoffType: " + quote(b.kind) + ")", Rule: "must be Exponential, Constant or Linear",
+			Setting: "JSON(Retry.BackoffType: " + quote(b.kind) + ")", Rule: "must be Exponential or Constant", Fix: "Exponential is the usual one",
 		})
 	case b.saidJitter && b.jitter:
 		d.Retry.Jitter = Decorrelated

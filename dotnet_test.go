@@ -54,9 +54,9 @@ func TestBackoffOfDotnetBecomesOneOfOurs(t *testing.T) {
 		"constant":              {`"BackoffType": "Constant"`, resilient.NoJitter, 3 * time.Second, ""},
 		"constant, with jitter": {`"BackoffType": "Constant", "UseJitter": true`, 0, 0, `JSON(Retry.BackoffType: "Constant"): has no counterpart here; use Exponential, or Constant without UseJitter, or BackoffFunc`},
 		"linear":                {`"BackoffType": "Linear"`, 0, 0, `JSON(Retry.BackoffType: "Linear"): has no counterpart here; use Exponential, or Constant without UseJitter, or BackoffFunc`},
-		"mistyped":              {`"BackoffType": "Expo"`, 0, 0, `JSON(Retry.BackoffType: "Expo"): must be Exponential, Constant or Linear`},
+		"mistyped":              {`"BackoffType": "Expo"`, 0, 0, `JSON(Retry.BackoffType: "Expo"): must be Exponential or Constant; Exponential is the usual one`},
 		"unknown":               {`"MaxRetries": 1`, 0, 0, `JSON(Retry.MaxRetries): line 1: there is no such setting; there are MaxRetryAttempts, Delay, MaxDelay, BackoffType, UseJitter, ShouldRetryAfterHeader, Name, RetryBudget; read as .NET settings because of the capital letter: keys of this library begin in lower case, as retry.maxRetries`},
-		"another order":         {`"Delay": "3"`, 0, 0, `JSON(Retry.Delay: "3"): line 1: must be a duration such as "30s" or "00:00:30"`},
+		"another order":         {`"Delay": "3"`, 0, 0, `JSON(Retry.Delay: "3"): line 1: must be a duration such as "30s" or "00:00:30"; write "3s" if seconds are meant`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

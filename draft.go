@@ -150,7 +150,9 @@ func (d *draft) refuse(setting, value, rule, fix string) {
 func typed(setting, value string) string { return strings.Replace(setting, "%s", value, 1) }
 
 // refuseNil notes that a setting was given nil.
-func (d *draft) refuseNil(setting string) { d.refuse(setting, "nil", "must not be nil", "") }
+func (d *draft) refuseNil(setting string) {
+	d.refuse(setting, "nil", "must not be nil", "leave it out, or give one")
+}
 
 // checkDuration notes a fault unless v is from least to most, or zero if zero has a meaning: then that is said.
 func (d *draft) checkDuration(setting string, v, least, most time.Duration, zero string) {
@@ -161,14 +163,24 @@ func (d *draft) checkDuration(setting string, v, least, most time.Duration, zero
 	if zero != "" {
 		rule += ", or 0 for " + zero
 	}
-	d.refuse(setting, short(v), rule, needed(setting, v == 0))
+	fix := "the nearest is " + short(min(max(v, least), most))
+	switch {
+	case v == 0:
+		fix = needed(setting)
+	case v > 0 && v < time.Microsecond:
+		fix = "a bare number is nanoseconds: write 30*time.Second for thirty seconds"
+	}
+	d.refuse(setting, short(v), rule, fix)
 }
 
 // checkCount notes a fault unless v is from least to most.
 func (d *draft) checkCount(setting string, v, least, most int) {
 	if v < least || v > most {
-		rule := between(strconv.Itoa(least), strconv.Itoa(most), most == math.MaxInt)
-		d.refuse(setting, strconv.Itoa(v), rule, needed(setting, v == 0))
+		fix := "the nearest is " + strconv.Itoa(min(max(v, least), most))
+		if v == 0 {
+			fix = needed(setting)
+		}
+		d.refuse(setting, strconv.Itoa(v), between(strconv.Itoa(least), strconv.Itoa(most), most == math.MaxInt), fix)
 	}
 }
 
@@ -180,10 +192,7 @@ func between(least, most string, unbounded bool) string {
 }
 
 // needed is the way out for a setting that may simply have been left out, in a policy written by hand.
-func needed(setting string, zero bool) string {
-	if !zero {
-		return ""
-	}
+func needed(setting string) string {
 	verb, _, _ := strings.Cut(setting, "(")
 	return "a policy that is on needs it, and " + verb + "(Off) turns it off"
 }
@@ -191,7 +200,7 @@ func needed(setting string, zero bool) string {
 // checkRatio notes a fault unless v is a share of a whole. NaN is none.
 func (d *draft) checkRatio(setting string, v float64) {
 	if !(v >= 0 && v <= 1) { // the other way round would let NaN pass
-		d.refuse(setting, decimal(v), "must be 0 to 1", "")
+		d.refuse(setting, decimal(v), "must be 0 to 1", "a tenth is 0.1")
 	}
 }
 
@@ -203,7 +212,7 @@ func (d *draft) checkName(setting, name string) {
 	case name == "":
 		d.refuse(setting, quote(name), "must not be empty", "name the dependency that is called")
 	case len(name) > maxName:
-		d.refuse(setting, quote(name), "must be at most "+strconv.Itoa(maxName)+" bytes long", "")
+		d.refuse(setting, quote(name), "must be at most "+strconv.Itoa(maxName)+" bytes long", "shorten it")
 	case !printable(name):
 		d.refuse(setting, quote(name), "must be printable UTF-8", "it is part of events, metrics and errors")
 	}

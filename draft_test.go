@@ -133,11 +133,11 @@ func TestValueOutOfRangeIsReportedOnce(t *testing.T) {
 		b    resilient.Builder
 		want string
 	}{
-		"total":    {alone().Timeout(resilient.Total(5 * msec)), `Timeout(Total(5ms)): must be 10ms to 24h, or 0 for none`},
-		"attempt":  {alone().Timeout(resilient.PerAttempt(25 * hour)), `Timeout(PerAttempt(25h)): must be 10ms to 24h, or 0 for none`},
-		"sampling": {alone().Breaker(resilient.SamplingDuration(499 * msec)), `Breaker(SamplingDuration(499ms)): must be 500ms or more`},
-		"base":     {alone().Defaults(resilient.AI).Retry(resilient.Backoff(25*hour, 30*sec)), `Retry(Backoff(25h, 30s)): the base must be 0s to 24h`},
-		"client":   {alone().Client(clientWith(5 * msec)), `Client(&http.Client{Timeout: 5ms}): must be 10ms to 24h, or 0 for none`},
+		"total":    {alone().Timeout(resilient.Total(5 * msec)), `Timeout(Total(5ms)): must be 10ms to 24h, or 0 for none; the nearest is 10ms`},
+		"attempt":  {alone().Timeout(resilient.PerAttempt(25 * hour)), `Timeout(PerAttempt(25h)): must be 10ms to 24h, or 0 for none; the nearest is 24h`},
+		"sampling": {alone().Breaker(resilient.SamplingDuration(499 * msec)), `Breaker(SamplingDuration(499ms)): must be 500ms or more; the nearest is 500ms`},
+		"base":     {alone().Defaults(resilient.AI).Retry(resilient.Backoff(25*hour, 30*sec)), `Retry(Backoff(25h, 30s)): the base must be 0s to 24h; a base of 0 does not wait`},
+		"client":   {alone().Client(clientWith(5 * msec)), `Client(&http.Client{Timeout: 5ms}): must be 10ms to 24h, or 0 for none; the nearest is 10ms`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			is := is.New(t)

@@ -103,7 +103,7 @@ func (r *Routing) UnmarshalJSON(text []byte) error {
 			return nil
 		}
 	}
-	return &ConfigError{Setting: "Endpoints(Routing)", Rule: "must be roundRobin, ordered or weighted"}
+	return &ConfigError{Setting: "Endpoints(Routing)", Rule: "must be roundRobin, ordered or weighted", Fix: everyTurn}
 }
 
 // A RoutingOption says how the endpoints are used: a [Routing], or one with a key from [Routing.StickyBy].
@@ -155,13 +155,16 @@ func (d *draft) applyEndpoints(by RoutingOption, list []Endpoint) {
 
 const maxWeight = 1000
 
+// everyTurn is the way out for a routing that there is not.
+const everyTurn = "RoundRobin gives each its turn"
+
 func (d *draft) checkEndpoints() {
 	p := d.Endpoints
 	if p.off() && !d.given.has(usesEndpoints) {
 		return
 	}
 	if _, known := routings[p.Routing]; !known {
-		d.refuse("Endpoints(%s)", p.Routing.String(), "must be RoundRobin, Ordered or Weighted", "")
+		d.refuse("Endpoints(%s)", p.Routing.String(), "must be RoundRobin, Ordered or Weighted", everyTurn)
 	}
 	if n := len(p.List); n == 0 || n > pipeline.MaxEndpoints {
 		d.fault(ConfigError{
@@ -186,16 +189,17 @@ func (d *draft) checkEndpoints() {
 }
 
 func (d *draft) checkEndpoint(e Endpoint) {
+	const such = "write it as https://host/path"
 	u, err := url.Parse(e.URL)
 	switch {
 	case err != nil:
-		d.refuse("Endpoints(Endpoint{URL: %s})", "...", "is no URL", "") // it may have a password in it
+		d.refuse("Endpoints(Endpoint{URL: %s})", "...", "is no URL", such) // it may have a password in it
 	case u.Scheme != "http" && u.Scheme != "https":
-		d.refuse("Endpoints(Endpoint{URL: %s})", quote(shown(u)), "must begin with http:// or https://", "")
+		d.refuse("Endpoints(Endpoint{URL: %s})", quote(shown(u)), "must begin with http:// or https://", such)
 	case u.Hostname() == "":
-		d.refuse("Endpoints(Endpoint{URL: %s})", quote(shown(u)), "must have a host", "")
+		d.refuse("Endpoints(Endpoint{URL: %s})", quote(shown(u)), "must have a host", such)
 	case u.Fragment != "":
-		d.refuse("Endpoints(Endpoint{URL: %s})", quote(shown(u)), "must have no fragment", "")
+		d.refuse("Endpoints(Endpoint{URL: %s})", quote(shown(u)), "must have no fragment", "leave out what begins with #")
 	}
 	if e.Name != "" {
 		d.checkName("Endpoints(Endpoint{Name: %s})", e.Name)
@@ -203,9 +207,9 @@ func (d *draft) checkEndpoint(e Endpoint) {
 	d.checkHeader(e.Header)
 	switch weight := strconv.Itoa(e.Weight); {
 	case d.Endpoints.Routing == Weighted && (e.Weight < 1 || e.Weight > maxWeight):
-		d.refuse("Endpoints(Endpoint{Weight: %s})", weight, "must be 1 to "+strconv.Itoa(maxWeight), "")
+		d.refuse("Endpoints(Endpoint{Weight: %s})", weight, "must be 1 to "+strconv.Itoa(maxWeight), "1 for each spreads evenly")
 	case d.Endpoints.Routing != Weighted && e.Weight != 0:
-		d.refuse("Endpoints(Endpoint{Weight: %s})", weight, "has a meaning with Weighted only", "")
+		d.refuse("Endpoints(Endpoint{Weight: %s})", weight, "has a meaning with Weighted only", "leave it out, or spread by Weighted")
 	}
 }
 
@@ -227,18 +231,18 @@ func shown(u *url.URL) string {
 // checkHeader notes what net/http would refuse with every request. Values may be secret, and are not told.
 func (d *draft) checkHeader(h http.Header) {
 	for _, name := range slices.Sorted(maps.Keys(h)) {
-		rule := ""
+		rule, fix := "", ""
 		switch {
 		case notToken(name):
-			rule = "must be the name of a header"
+			rule, fix = "must be the name of a header", "write it as X-Api-Key"
 		case http.CanonicalHeaderKey(name) == "Host":
-			rule = "has no effect: the Host header is the URL's"
+			rule, fix = "has no effect: the Host header is the URL's", "leave it out"
 		case slices.ContainsFunc(h[name], notText):
-			rule = "must have values without control characters"
+			rule, fix = "must have values without control characters", "leave them out, line ends too"
 		default:
 			continue
 		}
-		d.refuse("Endpoints(Endpoint{Header: %s})", quote(name), rule, "")
+		d.refuse("Endpoints(Endpoint{Header: %s})", quote(name), rule, fix)
 	}
 }
 

@@ -25,7 +25,7 @@ func TestEndpointRules(t *testing.T) {
 	t.Parallel()
 	const (
 		count  = "Endpoints: must be 1 to 64 endpoints; Endpoints(Off) has calls go where they say"
-		scheme = "must begin with http:// or https://"
+		scheme = "must begin with http:// or https://; write it as https://host/path"
 		name65 = "Endpoints(Endpoint{Name: "
 	)
 	at := func(url string) resilient.Builder {
@@ -39,10 +39,10 @@ func TestEndpointRules(t *testing.T) {
 		"one":                {alone().Endpoints(resilient.RoundRobin, numbered(1)...), ""},
 		"64":                 {alone().Endpoints(resilient.RoundRobin, numbered(64)...), ""},
 		"65":                 {alone().Endpoints(resilient.RoundRobin, numbered(65)...), count},
-		"no routing":         {alone().Endpoints(nil, places("a")...), "Endpoints(nil): must not be nil"},
-		"zero routing":       {alone().Endpoints(resilient.Routing(0), places("a")...), "Endpoints(Routing(0)): must be RoundRobin, Ordered or Weighted"},
-		"no such routing":    {alone().Endpoints(resilient.Routing(4), places("a")...), "Endpoints(Routing(4)): must be RoundRobin, Ordered or Weighted"},
-		"nil key":            {alone().Endpoints(resilient.Ordered.StickyBy(nil), places("a")...), "Endpoints(StickyBy(nil)): must not be nil"},
+		"no routing":         {alone().Endpoints(nil, places("a")...), "Endpoints(nil): must not be nil; leave it out, or give one"},
+		"zero routing":       {alone().Endpoints(resilient.Routing(0), places("a")...), "Endpoints(Routing(0)): must be RoundRobin, Ordered or Weighted; RoundRobin gives each its turn"},
+		"no such routing":    {alone().Endpoints(resilient.Routing(4), places("a")...), "Endpoints(Routing(4)): must be RoundRobin, Ordered or Weighted; RoundRobin gives each its turn"},
+		"nil key":            {alone().Endpoints(resilient.Ordered.StickyBy(nil), places("a")...), "Endpoints(StickyBy(nil)): must not be nil; leave it out, or give one"},
 		"a key":              {alone().Endpoints(resilient.Ordered.StickyBy(byThread), places("a")...), ""},
 		"off":                {alone().Endpoints(resilient.RoundRobin).Endpoints(resilient.Off), ""},
 		"http":               {at("http://a/v1?k=1"), ""},
@@ -51,17 +51,17 @@ func TestEndpointRules(t *testing.T) {
 		"another scheme":     {at("ftp://a"), `Endpoints(Endpoint{URL: "ftp://a"}): ` + scheme},
 		"no scheme":          {at("a/v1"), `Endpoints(Endpoint{URL: "a/v1"}): ` + scheme},
 		"a password":         {at("ftp://user:secret@a"), `Endpoints(Endpoint{URL: "ftp://REDACTED:REDACTED@a"}): ` + scheme},
-		"not a URL":          {at("http://user:secret@a:b"), `Endpoints(Endpoint{URL: ...}): is no URL`},
-		"no host":            {at("http:///v1"), `Endpoints(Endpoint{URL: "http:///v1"}): must have a host`},
-		"an opaque URL":      {at("http:a"), `Endpoints(Endpoint{URL: "http:a"}): must have a host`},
-		"a port only":        {at("http://:80"), `Endpoints(Endpoint{URL: "http://:80"}): must have a host`},
-		"a fragment":         {at("http://a/v1#x"), `Endpoints(Endpoint{URL: "http://a/v1#REDACTED"}): must have no fragment`},
-		"weight below":       {weight(resilient.Weighted, 0), "Endpoints(Endpoint{Weight: 0}): must be 1 to 1000"},
-		"negative weight":    {weight(resilient.Weighted, -1), "Endpoints(Endpoint{Weight: -1}): must be 1 to 1000"},
+		"not a URL":          {at("http://user:secret@a:b"), `Endpoints(Endpoint{URL: ...}): is no URL; write it as https://host/path`},
+		"no host":            {at("http:///v1"), `Endpoints(Endpoint{URL: "http:///v1"}): must have a host; write it as https://host/path`},
+		"an opaque URL":      {at("http:a"), `Endpoints(Endpoint{URL: "http:a"}): must have a host; write it as https://host/path`},
+		"a port only":        {at("http://:80"), `Endpoints(Endpoint{URL: "http://:80"}): must have a host; write it as https://host/path`},
+		"a fragment":         {at("http://a/v1#x"), `Endpoints(Endpoint{URL: "http://a/v1#REDACTED"}): must have no fragment; leave out what begins with #`},
+		"weight below":       {weight(resilient.Weighted, 0), "Endpoints(Endpoint{Weight: 0}): must be 1 to 1000; 1 for each spreads evenly"},
+		"negative weight":    {weight(resilient.Weighted, -1), "Endpoints(Endpoint{Weight: -1}): must be 1 to 1000; 1 for each spreads evenly"},
 		"weight":             {weight(resilient.Weighted, 1), ""},
 		"most weight":        {weight(resilient.Weighted, 1000), ""},
-		"weight above":       {weight(resilient.Weighted, 1001), "Endpoints(Endpoint{Weight: 1001}): must be 1 to 1000"},
-		"weight of no use":   {weight(resilient.Ordered, 1), "Endpoints(Endpoint{Weight: 1}): has a meaning with Weighted only"},
+		"weight above":       {weight(resilient.Weighted, 1001), "Endpoints(Endpoint{Weight: 1001}): must be 1 to 1000; 1 for each spreads evenly"},
+		"weight of no use":   {weight(resilient.Ordered, 1), "Endpoints(Endpoint{Weight: 1}): has a meaning with Weighted only; leave it out, or spread by Weighted"},
 		"the same place":     {alone().Endpoints(resilient.Ordered, places("a", "b", "a")...), name65 + `"a"}): is given twice; give each a Name of its own`},
 		"the same but names": {alone().Endpoints(resilient.Ordered, resilient.Endpoint{URL: "http://a", Name: "x"}, resilient.Endpoint{URL: "http://a"}), ""},
 		"the same name":      {alone().Endpoints(resilient.Ordered, resilient.Endpoint{URL: "http://a"}, resilient.Endpoint{URL: "http://b", Name: "a"}), name65 + `"a"}): is given twice; give each a Name of its own`},
@@ -69,7 +69,7 @@ func TestEndpointRules(t *testing.T) {
 		"per authority":      {alone().PerAuthority().Endpoints(resilient.Ordered, places("a")...), "PerAuthority(): excludes Endpoints, each of which has its own state; give one of them"},
 		"several": {
 			alone().Endpoints(resilient.Weighted, resilient.Endpoint{URL: "ftp://a"}),
-			`Endpoints(Endpoint{URL: "ftp://a"}): ` + scheme + "\n" + `resilient: client "x": Endpoints(Endpoint{Weight: 0}): must be 1 to 1000`,
+			`Endpoints(Endpoint{URL: "ftp://a"}): ` + scheme + "\n" + `resilient: client "x": Endpoints(Endpoint{Weight: 0}): must be 1 to 1000; 1 for each spreads evenly`,
 		},
 	})
 }
@@ -86,12 +86,12 @@ func TestEndpointNameAndHeaderRules(t *testing.T) {
 	expect(t, map[string]ruling{
 		"a name":          {named("east, 1"), ""},
 		"two lines":       {named("a\nb"), `Endpoints(Endpoint{Name: "a\nb"}): must be printable UTF-8; it is part of events, metrics and errors`},
-		"too long":        {named(long), `Endpoints(Endpoint{Name: "` + long + `"}): must be at most 200 bytes long`},
+		"too long":        {named(long), `Endpoints(Endpoint{Name: "` + long + `"}): must be at most 200 bytes long; shorten it`},
 		"a header":        {header("api-key", "sécret\t1"), ""},
-		"no header name":  {header("api key", "x"), `Endpoints(Endpoint{Header: "api key"}): must be the name of a header`},
-		"an empty name":   {header("", "x"), `Endpoints(Endpoint{Header: ""}): must be the name of a header`},
-		"Host":            {header("host", "b"), `Endpoints(Endpoint{Header: "host"}): has no effect: the Host header is the URL's`},
-		"no header value": {header("X-Key", "secret\n"), `Endpoints(Endpoint{Header: "X-Key"}): must have values without control characters`},
+		"no header name":  {header("api key", "x"), `Endpoints(Endpoint{Header: "api key"}): must be the name of a header; write it as X-Api-Key`},
+		"an empty name":   {header("", "x"), `Endpoints(Endpoint{Header: ""}): must be the name of a header; write it as X-Api-Key`},
+		"Host":            {header("host", "b"), `Endpoints(Endpoint{Header: "host"}): has no effect: the Host header is the URL's; leave it out`},
+		"no header value": {header("X-Key", "secret\n"), `Endpoints(Endpoint{Header: "X-Key"}): must have values without control characters; leave them out, line ends too`},
 	})
 }
 

@@ -7,7 +7,7 @@ import "strings"
 //
 // The text reads
 //
-//	resilient: client "inventory": Timeout(PerAttempt(5ms)): must be 10ms to 24h, or 0 for none
+//	resilient: client "inventory": Timeout(PerAttempt(5ms)): must be 10ms to 24h, or 0 for none; the nearest is 10ms
 type ConfigError struct {
 	// Client is the name given to [New]. It is empty for a document that was decoded by itself.
 	Client string
@@ -22,7 +22,7 @@ type ConfigError struct {
 	// Rule is what the value breaks. If two values do not fit, it names the other one.
 	Rule string
 
-	// Fix is the way out. It is empty where the rule says it.
+	// Fix is the way out: what to give instead, or what to leave out. It is never empty.
 	Fix string
 }
 

@@ -57,7 +57,7 @@ func ExampleBuilder_Build() {
 	fmt.Println(errors.As(err, &config))
 	// Output:
 	// resilient: client "inventory": Timeout(PerAttempt(8s)): must not exceed Timeout(Total(5s)); shorten the attempt or give the call more time
-	// resilient: client "inventory": Retry(MaxRetries(-1)): must be 0 or more
+	// resilient: client "inventory": Retry(MaxRetries(-1)): must be 0 or more; 0, or Retry(Off), is for none
 	// true
 }
 

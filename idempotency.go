@@ -99,7 +99,7 @@ func (d *draft) checkIdempotency() {
 	}
 	for _, status := range p.AmbiguousStatuses {
 		if status < 100 || status > 999 {
-			d.refuse("Idempotency(AmbiguousStatuses(%s))", strconv.Itoa(status), "must be 100 to 999", "")
+			d.refuse("Idempotency(AmbiguousStatuses(%s))", strconv.Itoa(status), "must be 100 to 999", "a status has three digits, as 500")
 		}
 	}
 }

@@ -16,10 +16,10 @@ func TestAmbiguousStatusesMustBeStatuses(t *testing.T) {
 		"none":    {ambiguous(), ""},
 		"some":    {ambiguous(500, 502, 504), ""},
 		"lowest":  {ambiguous(100), ""},
-		"below":   {ambiguous(500, 99), "Idempotency(AmbiguousStatuses(99)): must be 100 to 999"},
+		"below":   {ambiguous(500, 99), "Idempotency(AmbiguousStatuses(99)): must be 100 to 999; a status has three digits, as 500"},
 		"highest": {ambiguous(999), ""},
-		"above":   {ambiguous(1000, 500), "Idempotency(AmbiguousStatuses(1000)): must be 100 to 999"},
-		"zero":    {ambiguous(0), "Idempotency(AmbiguousStatuses(0)): must be 100 to 999"},
+		"above":   {ambiguous(1000, 500), "Idempotency(AmbiguousStatuses(1000)): must be 100 to 999; a status has three digits, as 500"},
+		"zero":    {ambiguous(0), "Idempotency(AmbiguousStatuses(0)): must be 100 to 999; a status has three digits, as 500"},
 	})
 }
 

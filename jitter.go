@@ -45,7 +45,7 @@ func (j Jitter) MarshalText() ([]byte, error) {
 	case NoJitter:
 		return []byte("none"), nil
 	default:
-		return nil, &ConfigError{Setting: "Retry(" + j.String() + ")", Rule: "has no text form"}
+		return nil, &ConfigError{Setting: "Retry(" + j.String() + ")", Rule: "has no text form", Fix: usualJitter}
 	}
 }
 
@@ -58,5 +58,8 @@ func (j *Jitter) UnmarshalText(text []byte) error {
 		}
 	}
 	value := quote(string(text))
-	return &ConfigError{Setting: "Jitter(" + value + ")", Value: value, Rule: "must be decorrelated, full or none"}
+	return &ConfigError{Setting: "Jitter(" + value + ")", Value: value, Rule: "must be decorrelated, full or none", Fix: usualJitter}
 }
+
+// usualJitter is the way out for a jitter that there is not.
+const usualJitter = "Decorrelated is the usual one"

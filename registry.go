@@ -166,7 +166,7 @@ func (r *Registry) withBreaker(method, name string) (*shared, []Observer, error)
 		}
 	}
 	if s.kit.terms.breaker.settings == nil {
-		return nil, nil, &ConfigError{Client: name, Setting: method, Rule: "it has no circuit breaker"}
+		return nil, nil, &ConfigError{Client: name, Setting: method, Rule: "it has no circuit breaker", Fix: "build it with Breaker"}
 	}
 	var observers []Observer
 	for _, c := range s.clients {

@@ -375,7 +375,7 @@ func TestIsolateWantsANameThatThereIs(t *testing.T) {
 	}
 	is.Equal(r.Isolate("x").Error(), `resilient: client "x": Isolate: no client of this name was built; there are "a", "b"`) // they are named
 	is.Equal(r.Release("x").Error(), `resilient: client "x": Release: no client of this name was built; there are "a", "b"`) // by both
-	is.Equal(r.Isolate("a").Error(), `resilient: client "a": Isolate: it has no circuit breaker`)                            // there is nothing to open
+	is.Equal(r.Isolate("a").Error(), `resilient: client "a": Isolate: it has no circuit breaker; build it with Breaker`)     // there is nothing to open
 	for c := 'c'; c <= 'm'; c++ {
 		is.NoErr(errOf(in(r, string(c)))) // many more
 	}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -237,11 +238,11 @@ func (d *draft) checkRetry() {
 	if p.off() && !d.given.has(usesRetry) {
 		return
 	}
-	least := 1
 	if p.MaxRetries < 0 {
-		least = 0 // what can be said with the option
+		d.refuse("Retry(MaxRetries(%s))", strconv.Itoa(p.MaxRetries), "must be 0 or more", "0, or Retry(Off), is for none")
+	} else {
+		d.checkCount("Retry(MaxRetries(%s))", p.MaxRetries, 1, math.MaxInt)
 	}
-	d.checkCount("Retry(MaxRetries(%s))", p.MaxRetries, least, math.MaxInt)
 	d.checkBackoff()
 	d.checkDuration("Retry(MaxRetryAfter(%s))", p.MaxRetryAfter, 0, maxDelay, "")
 	d.checkMethods()
@@ -255,7 +256,7 @@ func (d *draft) checkBackoff() {
 	}
 	both := short(p.BackoffBase) + ", " + short(p.BackoffCap)
 	if !isDelay(p.BackoffBase) {
-		d.refuse("Retry(Backoff(%s))", both, "the base must be 0s to 24h", "")
+		d.refuse("Retry(Backoff(%s))", both, "the base must be 0s to 24h", "a base of 0 does not wait")
 	}
 	if !isDelay(p.BackoffCap) {
 		d.refuse("Retry(Backoff(%s))", both, "the cap must be 0s to 24h", "0 is none")
@@ -264,8 +265,11 @@ func (d *draft) checkBackoff() {
 		d.refuse("Retry(Backoff(%s))", both, "the base must not exceed the cap", "a cap of 0 is none")
 	}
 	if p.Jitter < Decorrelated || p.Jitter > NoJitter {
-		d.refuse("Retry(%s)", p.Jitter.String(), "must be Decorrelated, FullJitter or NoJitter",
-			needed("Retry(Jitter)", p.Jitter == 0))
+		fix := usualJitter
+		if p.Jitter == 0 {
+			fix = needed("Retry(Jitter)")
+		}
+		d.refuse("Retry(%s)", p.Jitter.String(), "must be Decorrelated, FullJitter or NoJitter", fix)
 	}
 }
 
@@ -279,10 +283,10 @@ func (d *draft) checkMethods() {
 		d.refuse("Retry(RetryMethods(%s))", methods, "excludes Retry(ExceptMethods("+except+"))", "give one of them")
 	}
 	if slices.ContainsFunc(p.Methods, notToken) {
-		d.refuse("Retry(RetryMethods(%s))", methods, "must be HTTP methods", "")
+		d.refuse("Retry(RetryMethods(%s))", methods, "must be HTTP methods", "give each by itself, as GET")
 	}
 	if slices.ContainsFunc(p.ExceptMethods, notToken) {
-		d.refuse("Retry(ExceptMethods(%s))", except, "must be HTTP methods", "")
+		d.refuse("Retry(ExceptMethods(%s))", except, "must be HTTP methods", "give each by itself, as GET")
 	}
 }
 

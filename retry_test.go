@@ -15,27 +15,27 @@ func TestRetryRanges(t *testing.T) {
 	t.Parallel()
 	retry := func(o resilient.RetryOption) resilient.Builder { return alone().Retry(o) }
 	expect(t, map[string]ruling{
-		"retries below":       {retry(resilient.MaxRetries(-1)), "Retry(MaxRetries(-1)): must be 0 or more"},
+		"retries below":       {retry(resilient.MaxRetries(-1)), "Retry(MaxRetries(-1)): must be 0 or more; 0, or Retry(Off), is for none"},
 		"no retries":          {retry(resilient.MaxRetries(0)), ""},
 		"many retries":        {retry(resilient.MaxRetries(math.MaxInt)), ""},
-		"base below":          {retry(resilient.Backoff(-1, sec)), "Retry(Backoff(-1ns, 1s)): the base must be 0s to 24h"},
+		"base below":          {retry(resilient.Backoff(-1, sec)), "Retry(Backoff(-1ns, 1s)): the base must be 0s to 24h; a base of 0 does not wait"},
 		"no base":             {retry(resilient.Backoff(0, 0)), ""},
 		"largest base":        {retry(resilient.Backoff(24*hour, 0)), ""},
-		"base above":          {retry(resilient.Backoff(25*hour, 0)), "Retry(Backoff(25h, 0s)): the base must be 0s to 24h"},
+		"base above":          {retry(resilient.Backoff(25*hour, 0)), "Retry(Backoff(25h, 0s)): the base must be 0s to 24h; a base of 0 does not wait"},
 		"cap below":           {retry(resilient.Backoff(0, -1)), "Retry(Backoff(0s, -1ns)): the cap must be 0s to 24h; 0 is none"},
 		"as large as base":    {retry(resilient.Backoff(sec, sec)), ""},
 		"largest cap":         {retry(resilient.Backoff(sec, 24*hour)), ""},
 		"cap above":           {retry(resilient.Backoff(sec, 25*hour)), "Retry(Backoff(1s, 25h)): the cap must be 0s to 24h; 0 is none"},
-		"jitter below":        {retry(resilient.Jitter(-1)), "Retry(Jitter(-1)): must be Decorrelated, FullJitter or NoJitter"},
+		"jitter below":        {retry(resilient.Jitter(-1)), "Retry(Jitter(-1)): must be Decorrelated, FullJitter or NoJitter; Decorrelated is the usual one"},
 		"no jitter chosen":    {retry(resilient.Jitter(0)), "Retry(Jitter(0)): must be Decorrelated, FullJitter or NoJitter; a policy that is on needs it, and Retry(Off) turns it off"},
-		"jitter above":        {retry(resilient.Jitter(4)), "Retry(Jitter(4)): must be Decorrelated, FullJitter or NoJitter"},
+		"jitter above":        {retry(resilient.Jitter(4)), "Retry(Jitter(4)): must be Decorrelated, FullJitter or NoJitter; Decorrelated is the usual one"},
 		"full jitter":         {retry(resilient.FullJitter), ""},
 		"no jitter":           {retry(resilient.NoJitter), ""},
-		"Retry-After below":   {retry(resilient.MaxRetryAfter(-1)), "Retry(MaxRetryAfter(-1ns)): must be 0s to 24h"},
+		"Retry-After below":   {retry(resilient.MaxRetryAfter(-1)), "Retry(MaxRetryAfter(-1ns)): must be 0s to 24h; the nearest is 0s"},
 		"no Retry-After":      {retry(resilient.MaxRetryAfter(0)), ""},
 		"largest Retry-After": {retry(resilient.MaxRetryAfter(24 * hour)), ""},
-		"Retry-After above":   {retry(resilient.MaxRetryAfter(25 * hour)), "Retry(MaxRetryAfter(25h)): must be 0s to 24h"},
-		"buffer below":        {retry(resilient.BufferLimit(-1)), "Retry(BufferLimit(-1)): must be 0 or more"},
+		"Retry-After above":   {retry(resilient.MaxRetryAfter(25 * hour)), "Retry(MaxRetryAfter(25h)): must be 0s to 24h; the nearest is 24h"},
+		"buffer below":        {retry(resilient.BufferLimit(-1)), "Retry(BufferLimit(-1)): must be 0 or more; the nearest is 0"},
 		"no buffer":           {retry(resilient.BufferLimit(0)), ""},
 		"large buffer":        {retry(resilient.BufferLimit(1 << 30)), ""},
 		"off":                 {retry(resilient.Off), ""},
@@ -48,10 +48,10 @@ func TestRetryMethodsMustBeMethods(t *testing.T) {
 	expect(t, map[string]ruling{
 		"some":            {retry(resilient.RetryMethods("GET", "M-SEARCH")), ""},
 		"none at all":     {retry(resilient.RetryMethods()), "Retry(RetryMethods()): must name a method; Retry(Off) retries none"},
-		"an empty one":    {retry(resilient.RetryMethods("GET", "")), `Retry(RetryMethods("GET", "")): must be HTTP methods`},
-		"two in one":      {retry(resilient.RetryMethods("GET,PUT")), `Retry(RetryMethods("GET,PUT")): must be HTTP methods`},
-		"not ASCII":       {retry(resilient.ExceptMethods("PÖST")), `Retry(ExceptMethods("PÖST")): must be HTTP methods`},
-		"a space":         {retry(resilient.ExceptMethods("POST ")), `Retry(ExceptMethods("POST ")): must be HTTP methods`},
+		"an empty one":    {retry(resilient.RetryMethods("GET", "")), `Retry(RetryMethods("GET", "")): must be HTTP methods; give each by itself, as GET`},
+		"two in one":      {retry(resilient.RetryMethods("GET,PUT")), `Retry(RetryMethods("GET,PUT")): must be HTTP methods; give each by itself, as GET`},
+		"not ASCII":       {retry(resilient.ExceptMethods("PÖST")), `Retry(ExceptMethods("PÖST")): must be HTTP methods; give each by itself, as GET`},
+		"a space":         {retry(resilient.ExceptMethods("POST ")), `Retry(ExceptMethods("POST ")): must be HTTP methods; give each by itself, as GET`},
 		"no exceptions":   {retry(resilient.ExceptMethods()), ""},
 		"of another case": {retry(resilient.ExceptMethods("post")), ""},
 		"both lists": {
@@ -155,8 +155,8 @@ func TestJitterHasATextForm(t *testing.T) {
 	}
 	is := is.New(t)
 	_, err := resilient.Jitter(0).MarshalText()
-	is.Equal(err.Error(), `resilient: Retry(Jitter(0)): has no text form`) // what is no jitter has none
+	is.Equal(err.Error(), `resilient: Retry(Jitter(0)): has no text form; Decorrelated is the usual one`) // what is no jitter has none
 	var j resilient.Jitter
-	is.Equal(j.UnmarshalText([]byte("Full")).Error(), `resilient: Jitter("Full"): must be decorrelated, full or none`) // case matters
-	is.Equal(j, resilient.Jitter(0))                                                                                   // and nothing is set
+	is.Equal(j.UnmarshalText([]byte("Full")).Error(), `resilient: Jitter("Full"): must be decorrelated, full or none; Decorrelated is the usual one`) // case matters
+	is.Equal(j, resilient.Jitter(0))                                                                                                                  // and nothing is set
 }

@@ -51,12 +51,13 @@ func TestTimeoutRanges(t *testing.T) {
 	for setting, option := range map[string]func(time.Duration) resilient.TimeoutOption{
 		"Total": resilient.Total, "PerAttempt": resilient.PerAttempt, "BodyIdle": resilient.BodyIdle,
 	} {
-		for value, fine := range map[time.Duration]bool{
-			-1: false, 0: true, 1: false, 10*msec - 1: false, 10 * msec: true, sec: true, 24 * hour: true, 24*hour + 1: false,
+		const least, most, bare = "the nearest is 10ms", "the nearest is 24h", "a bare number is nanoseconds: write 30*time.Second for thirty seconds"
+		for value, fix := range map[time.Duration]string{
+			-1: least, 0: "", 1: bare, 10*msec - 1: least, 10 * msec: "", sec: "", 24 * hour: "", 24*hour + 1: most,
 		} {
 			r := ruling{b: none.Timeout(option(value))}
-			if !fine {
-				r.want = "Timeout(" + setting + "(" + trimmed(value) + ")): " + rule
+			if fix != "" {
+				r.want = "Timeout(" + setting + "(" + trimmed(value) + ")): " + rule + "; " + fix
 			}
 			rulings[setting+" "+value.String()] = r
 		}
