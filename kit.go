@@ -50,15 +50,20 @@ func (t terms) agree(d *draft, verb string, settings []term) {
 	}
 }
 
-// remedy is what to do about a setting that differs. Where both values are a preset's, nobody has typed them, and the
-// presets are what differs.
+// remedy is what to do about a setting that differs. A value that is the preset's may be one that nobody has typed, so it is
+// said where it comes from; if both are, it is the presets that differ.
 func (t terms) remedy(d *draft, verb string, asked, held term) string {
-	const or = ", or use another name or Registry"
-	if d.preset.says(verb, asked) && t.preset.says(verb, held) {
-		return "this client begins with " + d.preset.String() + ", the other with " + t.preset.String() +
-			": begin both with Defaults(resilient." + t.preset.String() + ")" + or
+	const same, or = "give both the same", ", or use another name or Registry"
+	mine, theirs := d.preset.String(), t.preset.String()
+	switch asksPreset, holdsPreset := d.preset.says(verb, asked), t.preset.says(verb, held); {
+	case asksPreset && holdsPreset:
+		return "this client begins with " + mine + ", the other with " + theirs + ": begin both with Defaults(resilient." + theirs + ")" + or
+	case asksPreset:
+		return "this value is " + mine + "'s: " + same + or
+	case holdsPreset:
+		return "the other's value is " + theirs + "'s: " + same + or
 	}
-	return "give both the same" + or
+	return same + or
 }
 
 // says reports whether a setting is as the preset has it, which has the strategy on.

@@ -267,17 +267,22 @@ func TestClientsOfOneNameThatBeginWithDifferentPresetsAreToldSo(t *testing.T) {
 				return b.Defaults(resilient.Standard).Breaker(resilient.FailureRatio(0.5))
 			},
 			func(b resilient.Builder) resilient.Builder { return b.Defaults(resilient.Standard) },
-			"give both the same, or use another name or Registry",
+			"this value is Standard's: give both the same, or use another name or Registry",
 		},
 		"a value by verb over a preset": {
 			func(b resilient.Builder) resilient.Builder { return b.Defaults(resilient.Conservative) },
+			func(b resilient.Builder) resilient.Builder { return b.Defaults(resilient.None).Breaker() },
+			"the other's value is Conservative's: give both the same, or use another name or Registry",
+		},
+		"a config, and a verb": {
+			func(b resilient.Builder) resilient.Builder { return b.Defaults(resilient.Conservative.Config()) },
 			func(b resilient.Builder) resilient.Builder { return b.Defaults(resilient.None).Breaker() },
 			"give both the same, or use another name or Registry",
 		},
 		"a config": {
 			func(b resilient.Builder) resilient.Builder { return b.Defaults(resilient.Conservative.Config()) },
 			func(b resilient.Builder) resilient.Builder { return b.Defaults(resilient.Standard) },
-			"give both the same, or use another name or Registry",
+			"this value is Standard's: give both the same, or use another name or Registry",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
