@@ -3,6 +3,8 @@ package resilient_test
 import (
 	"errors"
 	"io"
+	"net/http"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,6 +28,30 @@ func TestBodyThatWasCutStaysCut(t *testing.T) {
 			}
 			is.NoErr(resp.Body.Close())
 			is.Equal(w.left(), nil) // no timer is left
+		})
+	})
+}
+
+// What is left of an answer that is retried is read, so that its connection can be used again. That this stood still is
+// nobody's news.
+func TestNobodyIsToldOfAnAnswerThatWasCutAfterItWasGivenUp(t *testing.T) {
+	t.Parallel()
+	bothVersions(t, func(t *testing.T, p protocol) {
+		var n atomic.Int32
+		p.bubble(t, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			if n.Add(1) == 1 {
+				rw.WriteHeader(http.StatusServiceUnavailable)
+				_ = http.NewResponseController(rw).Flush()
+				<-r.Context().Done()
+			}
+		}), func(w *world) {
+			is := is.New(w.T)
+			resp, err := w.client(retrying().Timeout(resilient.BodyIdle(10 * time.Millisecond))).Get(w.URL)
+			is.NoErr(err)
+			is.Equal(resp.StatusCode, 200) // the retry's
+			is.NoErr(resp.Body.Close())
+			is.Equal(len(eventsOf[resilient.RetryScheduled](w)), 1)
+			is.Equal(len(eventsOf[resilient.BodyCut](w)), 0) // the caller never had that body
 		})
 	})
 }

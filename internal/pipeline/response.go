@@ -120,12 +120,12 @@ func (b *responseBody) explain(err error) error {
 	return err
 }
 
-// cut tells once that a limit on time has ended the body, and returns what its reader gets.
+// cut tells once that a limit on time has ended the body, if it is the caller's, and returns what its reader gets.
 func (b *responseBody) cut(l Limit, err error) error {
 	defer b.end() // also if an observer panics
 	k := b.attempt.call
 	after := k.allowed(l)
-	if b.marks.Or(cutOff)&cutOff == 0 {
+	if b.marks.Or(cutOff)&(held|cutOff) == held {
 		k.emit(Event{Kind: BodyCut, Limit: l, Delay: after, Attempt: Attempt{Request: k.req}, Endpoint: k.at()})
 	}
 	return k.Errors.TimedOut(l, after, err)
