@@ -79,16 +79,17 @@ func New(ending func(error) Ending) *Log { return &Log{ending: ending} }
 
 // Record takes down an event.
 func (l *Log) Record(now time.Duration, e pipeline.Event) {
+	ending := l.endingOf(&e)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := l.ring.at(now)
 	switch e.Kind {
 	case pipeline.AttemptDone:
-		l.attempt(c, &e.Attempt)
+		attempt(c, &e.Attempt, ending)
 	case pipeline.RetryScheduled:
 		c.Retries++
 	case pipeline.CallDone:
-		l.call(c, e.Attempt.Err)
+		call(c, ending)
 	case pipeline.RetryDenied:
 		c.Denied[e.Reason]++
 		l.refused(now, 0, denied(&e))
@@ -106,22 +107,27 @@ func (l *Log) Record(now time.Duration, e pipeline.Event) {
 	}
 }
 
-func (l *Log) attempt(c *Counts, a *pipeline.Attempt) {
+// endingOf is what an event says about how its call ended. No lock is held: an error has methods of its own.
+func (l *Log) endingOf(e *pipeline.Event) Ending {
+	if err := e.Attempt.Err; err != nil && (e.Kind == pipeline.AttemptDone || e.Kind == pipeline.CallDone) {
+		return l.ending(err)
+	}
+	return Other
+}
+
+func attempt(c *Counts, a *pipeline.Attempt, ending Ending) {
 	c.Attempts++
 	switch {
 	case a.Transient:
 		c.Failed++
-	case a.Err != nil && l.ending(a.Err) != Left, a.Response != nil && a.Response.StatusCode >= 400:
+	case a.Err != nil && ending != Left, a.Response != nil && a.Response.StatusCode >= 400:
 		c.Permanent++
 	}
 }
 
-func (l *Log) call(c *Counts, err error) {
+func call(c *Counts, ending Ending) {
 	c.Calls++
-	if err == nil {
-		return
-	}
-	switch l.ending(err) {
+	switch ending {
 	case TimedOut:
 		c.TimedOut++
 	case Left:

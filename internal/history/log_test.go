@@ -148,6 +148,22 @@ func TestRecordingTakesNoMemoryOnceItHasBegun(t *testing.T) {
 	}), 0.0) // what there was is used again
 }
 
+// An error may be of a type whose methods look at the registry.
+func TestErrorsAreAskedWithoutALock(t *testing.T) {
+	t.Parallel()
+	is := is.New(t)
+	var l *history.Log
+	var seen history.Counts
+	l = history.New(func(error) history.Ending {
+		seen = l.Since(0, 1)
+		return history.Left
+	})
+	l.Record(0, attempt(0, errLeft, false))
+	l.Record(0, done(errLeft))
+	is.Equal(seen.Attempts, uint32(1)) // what was recorded before
+	is.Equal(l.Since(0, 1).Left, uint32(1))
+}
+
 func TestLogIsSafeForConcurrentUse(t *testing.T) {
 	t.Parallel()
 	is := is.New(t)
