@@ -3,6 +3,7 @@ package resilient
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
@@ -103,11 +104,13 @@ func (t *openTelemetry) meter() metric.Meter {
 	return t.meters.Meter(scope)
 }
 
-// observer is what writes decisions down, as metrics and on the caller's span.
+// observer is what writes decisions down, as metrics and on the caller's span. The metrics are made with the first of them:
+// a client is built under a lock of the registry, and a provider may want that, or have a lock of its own that it also holds
+// while it asks for the state.
 func (t *openTelemetry) observer() Observer {
-	m := newMeasures(t.client, t.meter())
+	m := sync.OnceValue(func() *measures { return newMeasures(t.client, t.meter()) })
 	return func(ctx context.Context, e Event) {
-		m.count(ctx, e)
+		m().count(ctx, e)
 		if span := trace.SpanFromContext(ctx); span.IsRecording() {
 			annotate(span, e)
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/a-seed-e0941262/resilient/internal/pipeline"
@@ -25,10 +26,14 @@ type spans struct {
 	methods    []string                      // that are known
 }
 
-// starter makes the spans.
+// starter makes the spans. The tracer is asked for with the first, for the reason that observer gives.
 func (t *openTelemetry) starter() starter {
-	s := &spans{client: t.client, tracer: t.tracer(), propagator: t.propagator, methods: knownMethods()}
-	return s.start
+	s := sync.OnceValue(func() *spans {
+		return &spans{client: t.client, tracer: t.tracer(), propagator: t.propagator, methods: knownMethods()}
+	})
+	return func(r *http.Request, endpoint string, before int) (context.Context, func(*pipeline.Attempt)) {
+		return s().start(r, endpoint, before)
+	}
 }
 
 // start begins the span of a request, and writes its context into the headers.

@@ -8,11 +8,15 @@ import (
 	"github.com/a-seed-e0941262/resilient"
 	"github.com/matryer/is"
 	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/metric"
+	nometrics "go.opentelemetry.io/otel/metric/noop"
 	"go.opentelemetry.io/otel/propagation"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+	nospans "go.opentelemetry.io/otel/trace/noop"
 )
 
 // Clients are often made before the program has set its providers. Only those that ask for it go to them.
@@ -50,6 +54,44 @@ var globals = sync.OnceValues(func() (*tracetest.SpanRecorder, *sdkmetric.Manual
 	otel.SetTextMapPropagator(propagation.TraceContext{})
 	return spans, reader
 })
+
+// A provider may be made when it is first asked for, with an exporter that calls by a client of the same registry.
+func TestProvidersAreAskedForWithoutALockOfTheRegistry(t *testing.T) {
+	t.Parallel()
+	is := is.New(t)
+	registry := resilient.NewRegistry()
+	exporter := func() { resilient.New("exporter").Registry(registry).MustBuild() }
+	c := resilient.New("orders").Registry(registry).Transport(tripper(func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: 200, Body: http.NoBody}, nil
+	})).OpenTelemetry(
+		resilient.TracerProvider(&lateTracers{nospans.NewTracerProvider(), exporter}),
+		resilient.MeterProvider(&lateMeters{nometrics.NewMeterProvider(), exporter}),
+	).MustBuild()
+	is.NoErr(registry.Apply([]byte(`{"orders": {"retry": {"maxRetries": 1}}}`)))
+	_, err := c.Get("http://x.test")
+	is.NoErr(err)
+	is.Equal(len(registry.Snapshot()), 2) // the exporter's client has been built
+}
+
+type lateTracers struct {
+	trace.TracerProvider
+	make func()
+}
+
+func (p *lateTracers) Tracer(name string, options ...trace.TracerOption) trace.Tracer {
+	p.make()
+	return p.TracerProvider.Tracer(name, options...)
+}
+
+type lateMeters struct {
+	metric.MeterProvider
+	make func()
+}
+
+func (p *lateMeters) Meter(name string, options ...metric.MeterOption) metric.Meter {
+	p.make()
+	return p.MeterProvider.Meter(name, options...)
+}
 
 type tripper func(*http.Request) (*http.Response, error)
 
