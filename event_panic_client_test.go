@@ -2,6 +2,9 @@ package resilient_test
 
 import (
 	"context"
+	"io"
+	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,4 +56,32 @@ func TestPanickingObserverOfABodyEndsTheCall(t *testing.T) {
 		is.Equal(w.registry.Snapshot()[0].Concurrency.InUse, 0) // though nobody has closed it yet
 		is.NoErr(resp.Body.Close())
 	})
+}
+
+// A body that an earlier attempt has read on from is asked for once more, just before the next one.
+func TestPanicOfASecondGetBodyEndsTheCall(t *testing.T) {
+	t.Parallel()
+	is := is.New(t)
+	w := newWorld(t, nil)
+	var sent io.Reader
+	base := roundTripper(func(r *http.Request) (*http.Response, error) {
+		sent = r.Body
+		return &http.Response{StatusCode: 503, Body: http.NoBody}, nil
+	})
+	c := w.over(base, retrying().Concurrency(resilient.Permits(1)).Observe(func(_ context.Context, e resilient.Event) {
+		if _, ok := e.(resilient.RetryScheduled); ok {
+			_, _ = sent.Read(make([]byte, 1)) // as a transport may that answered early
+		}
+	}))
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, "http://x.test", strings.NewReader("abc"))
+	is.NoErr(err)
+	get, n := r.GetBody, 0
+	r.GetBody = func() (io.ReadCloser, error) {
+		if n++; n == 2 {
+			panic("GetBody")
+		}
+		return get()
+	}
+	is.Equal(recovering(func() { _, _ = c.Do(r) }), "GetBody")
+	is.Equal(w.registry.Snapshot()[0].Concurrency.InUse, 0)
 }

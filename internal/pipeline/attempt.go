@@ -29,12 +29,13 @@ func (r reached) Error() string { return "resilient: time limit reached" }
 func (r reached) Timeout() bool { return true }
 
 func (k *call) newAttempt() *attempt {
+	sent := k.body.reader() // first, for GetBody may panic
 	a := &k.first
 	if k.attempt != nil {
 		a = &attempt{}
 	}
 	k.attempt, k.last = a, outcome{}
-	a.call, a.sent, a.start = k, k.body.reader(), k.now
+	a.call, a.sent, a.start = k, sent, k.now
 	k.equip(a)
 	if l, at, ok := k.nearest(); ok {
 		a.limit = l
