@@ -85,3 +85,19 @@ func TestPanicOfASecondGetBodyEndsTheCall(t *testing.T) {
 	is.Equal(recovering(func() { _, _ = c.Do(r) }), "GetBody")
 	is.Equal(w.registry.Snapshot()[0].Concurrency.InUse, 0)
 }
+
+func TestPanicOfABodyThatIsClosedAfterAPanicEndsTheCall(t *testing.T) {
+	t.Parallel()
+	is := is.New(t)
+	w := newWorld(t, nil)
+	base := roundTripper(func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: 200, Body: panickingBody{strings.NewReader("")}}, nil
+	})
+	c := w.over(base, retrying().Concurrency(resilient.Permits(1)).Observe(panicOn[resilient.AttemptDone]))
+	is.Equal(recovering(func() { _, _ = c.Get("http://x.test") }), "Close") // the later one
+	is.Equal(w.registry.Snapshot()[0].Concurrency.InUse, 0)
+}
+
+type panickingBody struct{ io.Reader }
+
+func (panickingBody) Close() error { panic("Close") }

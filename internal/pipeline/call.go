@@ -133,11 +133,11 @@ func (k *call) hollow(resp *http.Response) bool {
 
 // abandon ends a call that will not return.
 func (k *call) abandon() {
+	defer k.end() // also if a body panics
 	k.body.finish()
 	if k.attempt != nil {
 		k.attempt.abort(k.last.Response)
 	}
-	k.end()
 }
 
 // end gives back what the call holds, once.
