@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -165,6 +167,29 @@ func TestCostReadsABodyThatIsWoundBack(t *testing.T) {
 		is.Equal(len(got), 2)
 		is.Equal(got[0].body, "order") // and the first attempt has sent it all the same
 		is.Equal(got[1].body, "order") // as the second has
+	})
+}
+
+// Some wind a file back, which can't be read once it is closed: of that, who doesn't look at the body takes nothing.
+func TestCostThatDoesNotLookAtTheBodyAsksForNoCopy(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "order")
+	is.New(t).NoErr(os.WriteFile(file, []byte("order"), 0o600))
+	var got []received
+	bubble(t, receiving(0, &got), func(w *world) {
+		is := is.New(w.T)
+		body, err := os.Open(file)
+		is.NoErr(err)
+		r, _ := http.NewRequest("PUT", w.URL, body)
+		r.ContentLength = 5
+		r.GetBody = func() (io.ReadCloser, error) {
+			_, err := body.Seek(0, io.SeekStart)
+			return body, err
+		}
+		resp, err := w.client(metered(resilient.Burst(10), resilient.Cost(func(*http.Request) int { return 1 }))).Do(r)
+		is.NoErr(err)
+		read(w.T, resp)
+		is.Equal(got[0].body, "order")
 	})
 }
 

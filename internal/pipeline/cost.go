@@ -127,9 +127,7 @@ func (s *source) glimpse() io.ReadCloser {
 	switch {
 	case s == nil:
 	case s.again != nil:
-		if body, err := s.again(); err == nil && body != nil {
-			return &lent{ReadCloser: body, again: s.again}
-		}
+		return &lent{again: s.again}
 	case s.keeps:
 		r := s.reader()
 		s.begun = false
@@ -141,26 +139,38 @@ func (s *source) glimpse() io.ReadCloser {
 	return http.NoBody
 }
 
-// A lent body may be the caller's own: the GetBody of some SDKs winds their one body back instead of copying it. Asked
-// once more, it does so for the attempt.
+// A lent body is got when it is read. It may be the caller's own: the GetBody of some SDKs winds their one body back instead
+// of copying it. Asked once more, it does so for the attempt.
 type lent struct {
-	io.ReadCloser
-	again func() (io.ReadCloser, error)
-	read  bool
+	again  func() (io.ReadCloser, error)
+	body   io.ReadCloser // nil: it was not read
+	closed bool
 }
 
 func (l *lent) Read(p []byte) (int, error) {
-	l.read = true
-	return l.ReadCloser.Read(p)
+	if l.closed {
+		return 0, http.ErrBodyReadAfterClose
+	}
+	if l.body == nil {
+		l.body = l.get()
+	}
+	return l.body.Read(p)
 }
 
 func (l *lent) Close() error {
-	err := l.ReadCloser.Close()
-	if !l.read {
-		return err
+	l.closed = true
+	if l.body == nil {
+		return nil
 	}
-	if body, again := l.again(); again == nil && body != nil {
-		_ = body.Close()
-	}
+	err := l.body.Close()
+	_ = l.get().Close()
 	return err
+}
+
+// get is what GetBody gives, or no body.
+func (l *lent) get() io.ReadCloser {
+	if body, err := l.again(); err == nil && body != nil {
+		return body
+	}
+	return http.NoBody
 }
