@@ -96,7 +96,8 @@
 // [Builder.Observe] is told every decision, as an [Event]: each attempt, each retry and
 // why one was denied, each refusal, each change of a breaker. [Slog] makes log lines of
 // them, [Builder.OpenTelemetry] spans and metrics. [WithReport] writes down what became
-// of the calls made with one context, [Registry.Snapshot] shows the shared state.
+// of the calls made with one context. [Registry.Snapshot] shows the shared state, and
+// [Registry.Handler] a page that says why each client is not retrying.
 //
 // Nothing is logged and nothing is measured unless asked for.
 //

@@ -54,13 +54,14 @@ func (k *call) lane() *Lane {
 
 // RoundTrip performs one call.
 func (p *Pipeline) RoundTrip(req *http.Request) (*http.Response, error) {
-	k := p.begin(req)
+	k := p.newCall(req)
 	returned := false
 	defer func() {
 		if !returned { // a panic or a Goexit below: everything is given back
 			k.abandon()
 		}
 	}()
+	k.begin()
 	resp, err := k.perform()
 	if k.tell != nil {
 		k.done(resp, err)
@@ -73,21 +74,16 @@ func (p *Pipeline) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-func (p *Pipeline) begin(req *http.Request) *call {
-	k := p.newCall(req)
+// newCall makes a call that holds its state. It runs no code of others, which might panic.
+func (p *Pipeline) newCall(req *http.Request) *call {
+	k := p.room(req)
 	k.Pipeline, k.req, k.header, k.until = p, req, req.Header, unbounded
 	k.state = p.Pool.Acquire(req)
-	if p.Listen != nil {
-		k.tell = p.Listen(k.ctx(), k.state)
-	}
-	k.start = k.tick()
-	k.key()
-	p.add(k)
 	return k
 }
 
-// newCall makes a call and, in one, the source of its request's body if it has one.
-func (p *Pipeline) newCall(req *http.Request) *call {
+// room is the memory of a call and, in one, that of the source of its request's body if it has one.
+func (p *Pipeline) room(req *http.Request) *call {
 	if !hasBody(req) {
 		return &call{}
 	}
@@ -98,6 +94,15 @@ func (p *Pipeline) newCall(req *http.Request) *call {
 	both.body = &both.from
 	both.body.serve(req, p.Retry.Max > 0, p.Retry.BufferLimit)
 	return &both.call
+}
+
+func (k *call) begin() {
+	if k.Listen != nil {
+		k.tell = k.Listen(k.ctx(), k.state)
+	}
+	k.start = k.tick()
+	k.key()
+	k.add(k)
 }
 
 // perform runs the stages, unless the caller's context is done already: then

@@ -135,3 +135,24 @@ func cancelled(cause error) func(context.Context) context.Context {
 		return ctx
 	}
 }
+
+// What listens looks into the caller's context, whose values are his own code.
+func TestPanicWhileACallBeginsGivesEverythingBack(t *testing.T) {
+	is := is.New(t)
+	pool := newPool(clockwork.NewFakeClock())
+	body := &countedBody{Reader: strings.NewReader("an order")}
+	p := New(Config{
+		Base: nil, Clock: pool.Clock, Pool: pool, Errors: texts{},
+		Listen: func(context.Context, *State) func(Event) { panic("a value of a context") },
+	})
+	reason := func() (reason any) {
+		defer func() { reason = recover() }()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://x.test", body)
+		is.NoErr(err)
+		_, _ = p.RoundTrip(req)
+		return nil
+	}()
+	is.Equal(reason, "a value of a context") // it goes on
+	is.Equal(pool.Leases.Load(), int64(0))   // the state is free
+	is.Equal(body.closes.Load(), int32(1))   // the caller's body is closed
+}

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"net/http"
@@ -125,11 +126,22 @@ func (s *source) windBack() {
 	if !astray || s.next == nil {
 		return
 	}
-	if body, err := s.again(); err == nil && body != nil {
-		_ = s.next.Close()
-		s.next = body
+	body, err := s.again()
+	if err != nil || body == nil {
+		s.next = lost{s.next, cmp.Or(err, errAnother)}
+		return
 	}
+	_ = s.next.Close()
+	s.next = body
 }
+
+// A lost body has been read from and can't be had anew: what is left of it must not be taken for the whole.
+type lost struct {
+	io.Closer
+	err error
+}
+
+func (l lost) Read([]byte) (int, error) { return 0, l.err }
 
 // finish says that no further attempt will come.
 func (s *source) finish() {

@@ -164,6 +164,33 @@ func TestNextAttemptHasTheWholeOfABodyThatIsWoundBack(t *testing.T) {
 	is.Equal(string(b), "abcdef") // from its start
 }
 
+// What was got before has been read from: sent as it is, it would be the end of a body.
+func TestBodyThatCanNotBeWoundBackIsNotSentInPart(t *testing.T) {
+	is := is.New(t)
+	body, times := strings.NewReader("abcdef"), 0
+	wind := func() (io.ReadCloser, error) {
+		if times++; times > 1 {
+			return nil, errors.New("the file is gone")
+		}
+		_, err := body.Seek(0, io.SeekStart)
+		return io.NopCloser(body), err
+	}
+	s := sourceOf(&http.Request{Body: io.NopCloser(body), GetBody: wind, ContentLength: -1}, true, 0)
+	first := s.reader()
+	is.True(s.rewind()) // an early answer is worth a retry
+	_, err := first.Read(make([]byte, 3))
+	is.NoErr(err) // the transport reads on
+	first.seal()
+	second := s.reader()
+	b, err := io.ReadAll(second)
+	is.Equal(string(b), "")
+	is.Equal(err.Error(), "the file is gone")
+	second.seal()
+	complete, bodyErr := second.whole()
+	is.True(!complete)                            // nothing has arrived as a whole
+	is.Equal(bodyErr.Error(), "the file is gone") // by the caller's own fault
+}
+
 func TestGetBodyThatFailsMeansNoFurtherAttempt(t *testing.T) {
 	is := is.New(t)
 	body := &countedBody{Reader: strings.NewReader("abc")}
